@@ -1,0 +1,131 @@
+/**
+ * Drives idle agents: one serialized run per agent, pass by pass, each of which reserves at most one round.
+ * @module @deepseek-ai/dsh-goal-round-driver/driver
+ */
+import type { Context } from '@deepseek-ai/cordis'
+import type { GoalView } from '@deepseek-ai/dsh-goal'
+import { createUserMessage } from '@deepseek-ai/dsh-llm'
+import { failClosed, readGoal, renderError, warn } from './authority.ts'
+import { renderGoalRoundPrompt } from './prompt.ts'
+import { isCurrent, isDrivable } from './round.ts'
+import type { DriverState } from './state.ts'
+
+/** `FiberState.ACTIVE`: Cordis declares the enum for types only. */
+const FIBER_ACTIVE = 2
+
+/**
+ * Whether the plugin drives this agent at all: its fiber is active and not unloading.
+ * @param ctx - the plugin's context.
+ * @param state - the agent's state.
+ * @returns whether rounds may be reserved and admitted.
+ */
+export function isDriving(ctx: Context, state: DriverState): boolean {
+  const fiberState: number = ctx.fiber.state
+  return fiberState === FIBER_ACTIVE && !state.stopping
+}
+
+/**
+ * Ask for a pass. The first pass of a run happens inside this call; a request during a run is served by that run.
+ * @param ctx - the plugin's context.
+ * @param state - the agent's state.
+ */
+export function requestDrive(ctx: Context, state: DriverState): void {
+  state.requested = true
+  if (state.run !== undefined) return
+  const done = Promise.withResolvers<void>()
+  state.run = done.promise
+  const end = () => {
+    state.run = undefined
+    done.resolve()
+  }
+  const fail = (what: string, error: unknown) => {
+    // Nothing is left to ask for: the goal is disarmed until somebody arms it again.
+    state.requested = false
+    end()
+    failClosed(ctx, state.agent, what, error)
+  }
+  try {
+    ctx.agents
+      .withoutInitiator(() => runPasses(ctx, state, end))
+      .catch((error: unknown) => fail('driving failed', error))
+  }
+  catch (error) {
+    fail('driving could not start', error)
+  }
+}
+
+/** Ends in the same tick as its last pass, so that no request falls between two runs. */
+async function runPasses(ctx: Context, state: DriverState, end: () => void): Promise<void> {
+  while (state.requested) {
+    state.requested = false
+    try {
+      await runPass(ctx, state)
+    }
+    catch (error) {
+      failClosed(ctx, state.agent, 'a pass failed', error)
+    }
+  }
+  end()
+}
+
+async function runPass(ctx: Context, state: DriverState): Promise<void> {
+  if (!isReady(ctx, state)) return
+  if (state.needsCheckpoint && !(await checkpoint(ctx, state))) return
+  if (state.attempt !== undefined) {
+    // Finished. The next round is reserved only after this one is durable.
+    state.attempt = undefined
+    state.needsCheckpoint = true
+    state.requested = true
+    return
+  }
+  const goal = readGoal(ctx, state.agent)
+  if (!isDrivable(goal)) return
+  if (goal.roundsStarted >= goal.maxGoalRounds) {
+    const message = `Goal reached its configured limit of ${goal.maxGoalRounds} rounds.`
+    ctx.goals.block(state.agent, goal, { code: 'round-limit', message })
+    return
+  }
+  reserve(ctx, state, goal)
+}
+
+function isReady(ctx: Context, state: DriverState): boolean {
+  const { agent } = state
+  return (
+    isDriving(ctx, state) && ctx.agents.get(agent.id) === agent && agent.status === 'idle' && !state.competingQueued
+  )
+}
+
+/** Make what happened durable. Returns whether the pass may go on. */
+async function checkpoint(ctx: Context, state: DriverState): Promise<boolean> {
+  state.needsCheckpoint = false
+  try {
+    await ctx.sessions.flush(state.agent.session)
+  }
+  catch (error) {
+    failClosed(ctx, state.agent, 'the checkpoint failed', error)
+    return false
+  }
+  return isReady(ctx, state) && !state.needsCheckpoint
+}
+
+function reserve(ctx: Context, state: DriverState, goal: GoalView): void {
+  const { agent } = state
+  const round = goal.roundsStarted + 1
+  const message = createUserMessage({
+    content: renderGoalRoundPrompt(goal, round),
+    source: { kind: 'goal', goalId: goal.id, revision: goal.revision, round },
+  })
+  // Recorded first: the inbox, the turn and the claim all speak up before followup() returns.
+  state.attempt = { message, phase: 'queued', cancelled: false, stale: false }
+  try {
+    agent.followup(message)
+  }
+  catch (error) {
+    state.attempt = undefined
+    warn(ctx, agent, `could not queue goal round ${round}`, error)
+    const current = readGoal(ctx, agent)
+    if (!isCurrent(current, message.source)) return
+    const reason = `Could not queue goal round ${round}: ${renderError(error)}`
+    ctx.goals.block(agent, current, { code: 'queue-failed', message: reason })
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * Same-session goal rounds: an agent's active, armed goal becomes numbered rounds in the agent's own session, one at a
+ * time, fenced against everything that can come between.
+ * @module @deepseek-ai/dsh-goal-round-driver
+ */
+import type { Context } from '@deepseek-ai/cordis'
+import type { Session, SessionEvent } from '@deepseek-ai/dsh-session'
+import { disarm, failClosed, readGoal } from './authority.ts'
+import { requestDrive } from './driver.ts'
+import { createFence } from './fence.ts'
+import { isDrivable, sameMessage } from './round.ts'
+import { type DriverState, DriverStates } from './state.ts'
+
+export { renderGoalRoundPrompt } from './prompt.ts'
+
+/** Name of the plugin. */
+export const name = 'goal-round-driver'
+
+/** Services that must be there before the plugin loads. */
+export const inject = ['agents', 'goals', 'sessions']
+
+/**
+ * Drive the goals of all live agents until the context goes. Everything is one composite effect: its disposers run in
+ * reverse, so the listeners outlive the asynchronous teardown that is yielded last.
+ * @param ctx - the plugin's context.
+ */
+export function apply(ctx: Context): void {
+  const states = new DriverStates()
+  ctx.effect(function* () {
+    yield* watchLifecycle(ctx, states)
+    yield* watchInbox(ctx, states)
+    yield ctx.on('session/event', (session, event) => markSessionEvent(ctx, states, session, event))
+    yield ctx.on('agent/pre-step', createFence(ctx, states))
+    // Authority is never inherited: what was armed before this plugin came must be armed again.
+    for (const agent of ctx.agents.list()) disarm(ctx, states.of(agent).agent)
+    yield () => tearDown(ctx, states)
+  }, 'goalRoundDriver()')
+}
+
+function* watchLifecycle(ctx: Context, states: DriverStates): Generator<() => boolean, void, void> {
+  yield ctx.on('agent/created', ({ agent }) => void states.of(agent))
+  yield ctx.on('agent/disposed', ({ agent }) => states.forget(agent))
+  yield ctx.on('agent/session-start', ({ agent }) => {
+    const state = states.of(agent)
+    state.attempt = undefined
+    state.competingQueued = false
+    state.needsCheckpoint = false
+  })
+  yield ctx.on('agent/error', ({ agent }) => disarm(ctx, agent))
+  yield ctx.on('agent/status', ({ agent, status }) => {
+    if (status !== 'idle') return
+    const state = states.of(agent)
+    state.competingQueued = false
+    pauseUnfinished(ctx, state)
+    requestDrive(ctx, state)
+  })
+  yield ctx.on('goal/changed', ({ agent }) => {
+    const state = states.of(agent)
+    state.needsCheckpoint = true
+    requestDrive(ctx, state)
+  })
+}
+
+/** A round that was cancelled, or never admitted, must not restart by itself: pause its goal. */
+function pauseUnfinished(ctx: Context, state: DriverState): void {
+  const { agent, attempt } = state
+  if (attempt === undefined || (attempt.phase === 'admitted' && !attempt.cancelled)) return
+  try {
+    const goal = readGoal(ctx, agent)
+    if (!isDrivable(goal)) return
+    state.attempt = undefined
+    ctx.goals.pause(agent, goal)
+  }
+  catch (error) {
+    failClosed(ctx, agent, 'could not pause the goal of a cancelled round', error)
+  }
+}
+
+function* watchInbox(ctx: Context, states: DriverStates): Generator<() => boolean, void, void> {
+  yield ctx.on('agent/inbox/inserted', ({ agent, message }) => {
+    if (!agent.inbox.nextTurn.some(pending => pending.id === message.id)) return
+    const state = states.of(agent)
+    if (state.attempt !== undefined && sameMessage(state.attempt.message, message)) return
+    state.competingQueued = true
+    if (state.attempt?.phase === 'queued') state.attempt.stale = true
+  })
+  yield ctx.on('agent/inbox/claimed', ({ agent, message }) => {
+    const { attempt } = states.of(agent)
+    if (attempt !== undefined && sameMessage(attempt.message, message)) attempt.phase = 'claimed'
+  })
+  yield ctx.on('agent/inbox/discarded', ({ agent, message }) => {
+    const { attempt } = states.of(agent)
+    if (attempt !== undefined && sameMessage(attempt.message, message)) attempt.cancelled = true
+  })
+}
+
+/** Only marks: from inside `session/event`, touching that session throws. What follows happens at idle. */
+function markSessionEvent(ctx: Context, states: DriverStates, session: Session, event: SessionEvent): void {
+  const agent = ctx.agents.get(session.id)
+  if (agent?.session !== session) return
+  if (event.type === 'user/message') {
+    const { attempt } = states.of(agent)
+    if (attempt?.message.id === event.data.id) attempt.phase = 'admitted'
+  }
+  else if (event.type === 'turn/end') {
+    markTurnEnd(ctx, states.of(agent), event.data.reason.kind)
+  }
+}
+
+function markTurnEnd(ctx: Context, { agent, attempt }: DriverState, reason: string): void {
+  const started = attempt !== undefined && attempt.phase !== 'queued'
+  if (reason === 'aborted' && started) attempt.cancelled = true
+  else if (reason === 'aborted' || reason === 'max-tokens') disarm(ctx, agent)
+}
+
+/** Close admission, disarm, stop rounds in progress and wait for them; then nothing of the driver is left. */
+async function tearDown(ctx: Context, states: DriverStates): Promise<void> {
+  await Promise.allSettled(states.all().flatMap(state => stop(ctx, state)))
+  states.clear()
+}
+
+function stop(ctx: Context, state: DriverState): Promise<void>[] {
+  const { agent, attempt } = state
+  const waits = state.run === undefined ? [] : [state.run]
+  state.stopping = true
+  disarm(ctx, agent)
+  if (attempt !== undefined) {
+    attempt.stale = true
+    if (agent.status === 'running') {
+      agent.cancel({ kind: 'parent' })
+      waits.push(agent.whenIdle())
+    }
+  }
+  return waits
+}
