@@ -5,6 +5,7 @@
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent, PreStepDecision } from '@deepseek-ai/dsh-agent'
 import type { UserMessage } from '@deepseek-ai/dsh-llm'
+import { clearAskGuard } from './ask-guard.ts'
 import { failClosed, readGoal } from './authority.ts'
 import { isDriving, requestDrive } from './driver.ts'
 import { type GoalRoundMessage, isCurrent, isGoalRoundMessage, sameMessage, sameRound } from './round.ts'
@@ -51,6 +52,7 @@ async function admit(
     decision = await next()
   }
   catch (error) {
+    clearAskGuard(state)
     if (!step.signal.aborted) {
       state.attempt = undefined
       requestDrive(ctx, state)
@@ -58,10 +60,12 @@ async function admit(
     throw error
   }
   if (step.signal.aborted) {
+    clearAskGuard(state)
     if (decision.kind === 'enter') restoreOthers(state.agent, decision.messages, round)
     return decision
   }
   if (decision.kind === 'reject') {
+    clearAskGuard(state)
     state.attempt = undefined
     blockRejected(ctx, state, round)
     return decision
@@ -87,6 +91,7 @@ function isValid(ctx: Context, state: DriverState, round: GoalRoundMessage): boo
 }
 
 function refuse(ctx: Context, state: DriverState, messages: UserMessage[], round: GoalRoundMessage): PreStepDecision {
+  clearAskGuard(state)
   restoreOthers(state.agent, messages, round)
   requestDrive(ctx, state)
   return { kind: 'reject' }

@@ -1,16 +1,18 @@
 /**
  * Same-session goal rounds: an agent's active, armed goal becomes numbered rounds in the agent's own session, one at a
- * time, fenced against everything that can come between.
+ * time, fenced against everything that can come between. While a round owns the turn, the agent cannot ask the user.
  * @module @deepseek-ai/dsh-goal-round-driver
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { Session, SessionEvent } from '@deepseek-ai/dsh-session'
+import { clearAskGuard, watchAskWindow } from './ask-guard.ts'
 import { disarm, failClosed, readGoal } from './authority.ts'
-import { requestDrive } from './driver.ts'
+import { isDriving, requestDrive } from './driver.ts'
 import { createFence } from './fence.ts'
 import { isDrivable, sameMessage } from './round.ts'
 import { type DriverState, DriverStates } from './state.ts'
 
+export { GOAL_ROUND_ASK_DENIAL } from './ask-guard.ts'
 export { renderGoalRoundPrompt } from './prompt.ts'
 
 /** Name of the plugin. */
@@ -27,6 +29,11 @@ export const inject = ['agents', 'goals', 'sessions']
 export function apply(ctx: Context): void {
   const states = new DriverStates()
   ctx.effect(function* () {
+    yield* watchAskWindow(ctx, {
+      of: agent => states.of(agent),
+      peek: agent => states.peek(agent),
+      isDriving: agent => isDriving(ctx, states.of(agent)),
+    })
     yield* watchLifecycle(ctx, states)
     yield* watchInbox(ctx, states)
     yield ctx.on('session/event', (session, event) => markSessionEvent(ctx, states, session, event))
@@ -116,6 +123,7 @@ function markTurnEnd(ctx: Context, { agent, attempt }: DriverState, reason: stri
 /** Close admission, disarm, stop rounds in progress and wait for them; then nothing of the driver is left. */
 async function tearDown(ctx: Context, states: DriverStates): Promise<void> {
   await Promise.allSettled(states.all().flatMap(state => stop(ctx, state)))
+  for (const state of states.all()) clearAskGuard(state)
   states.clear()
 }
 

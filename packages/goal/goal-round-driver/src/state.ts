@@ -32,6 +32,8 @@ export interface DriverState {
   run: Promise<void> | undefined
   /** The plugin is unloading. */
   stopping: boolean
+  /** Takes the ask guard away while one is installed. */
+  askGuardDispose: (() => void) | undefined
 }
 
 /** The states of the live agents, by the agent object: a new agent under an old id is another agent. */
@@ -54,10 +56,20 @@ export class DriverStates {
         requested: false,
         run: undefined,
         stopping: false,
+        askGuardDispose: undefined,
       }
       this.states.set(agent, state)
     }
     return state
+  }
+
+  /**
+   * Find an agent's state without making one.
+   * @param agent - any agent object.
+   * @returns its state, if the agent is known and not disposed.
+   */
+  peek(agent: Agent): DriverState | undefined {
+    return this.states.get(agent)
   }
 
   /**

@@ -5,6 +5,7 @@ import { GoalId, type GoalView } from '@deepseek-ai/dsh-goal'
 import type { MessageSource } from '@deepseek-ai/dsh-llm'
 import * as driver from '../src/index.ts'
 import {
+  askCall,
   createRuntime,
   disposeRuntimes,
   eventsOf,
@@ -333,7 +334,7 @@ describe('events', () => {
     const handles = await Promise.all(Array.from({ length: 1_000 }, (_, n) => createAgent(`agent-${n}`)))
     const isStates = (map: Map<unknown, unknown>) => {
       const value = map.get(handles[0]?.agent)
-      return typeof value === 'object' && value !== null && 'needsCheckpoint' in value
+      return typeof value === 'object' && value !== null && 'askGuardDispose' in value
     }
     const states = (counted.mock.contexts as Map<unknown, unknown>[]).find(isStates) ?? expect.fail('no states')
     expect(states.size).toBe(1_001)
@@ -619,4 +620,14 @@ describe('loading and unloading', () => {
     await ctx.fiber.dispose()
     expect(seen).toEqual(['2'])
   })
+})
+
+it('asks nobody in a round, and answers in an ordinary turn', async () => {
+  const { ctx, agent, asked } = await start({ script: (_, index) => (index % 2 === 0 ? [askCall] : 'done') })
+  ctx.goals.create(agent, { objective: 'ship it', maxGoalRounds: 2 })
+  await settled(agent)
+  expect(asked).toEqual([])
+  agent.followup(message('hello'))
+  await settled(agent)
+  expect(asked).toEqual(['q1'])
 })
