@@ -1,0 +1,11 @@
+/** One scenario in a process of its own: prints its result as one line of JSON. */
+import { runGoalRoundQuestion } from './goal-round-question.ts'
+
+const scenarios: Record<string, (() => Promise<unknown>) | undefined> = {
+  'goal-round-question': runGoalRoundQuestion,
+}
+
+const name = process.argv[2] ?? ''
+const scenario = scenarios[name]
+if (scenario === undefined) throw new Error(`no scenario "${name}": one of ${Object.keys(scenarios).join(', ')}`)
+process.stdout.write(`${JSON.stringify(await scenario())}\n`)
