@@ -105,6 +105,25 @@ describe('listeners and the provider', () => {
     await expect(askedFrom()).rejects.toMatchObject({ code: 'NO_PROVIDER' })
   })
 
+  it('takes its turn in the teardown of the effect that registered the provider', async () => {
+    const outcomes: unknown[] = []
+    const record = async () => outcomes.push(await askedFrom().catch((error: unknown) => error))
+    const ui = await ctx.plugin({
+      name: 'ui',
+      inject: ['userQuestions'],
+      apply: (child: Context) => {
+        child.effect(function* () {
+          yield record
+          yield child.userQuestions.registerProvider({ ask: () => Promise.resolve(answered('provider')) })
+          yield record
+        })
+      },
+    })
+    await ui.dispose()
+
+    expect(outcomes).toEqual([answered('provider'), expect.objectContaining({ code: 'NO_PROVIDER' })])
+  })
+
   it('refuses before any listener hears of the request', async () => {
     let heard = false
     ctx.on('user-questions/request', () => ((heard = true), Promise.resolve(answered('listener'))))
