@@ -9,6 +9,7 @@ import * as stock from 'stock-tool-ask-user'
 import * as stockInvariant from 'stock-tool-ask-user/invariant'
 import * as ours from '../src/index.ts'
 import * as oursInvariant from '../src/invariant.ts'
+import { ask, disposeHarnesses, receipts, requestTexts, results, runCode, runTurn, startHarness } from './harness.ts'
 
 const contexts: Context[] = []
 
@@ -138,5 +139,23 @@ describe('where it differs: an answer of the wrong shape is an error with a code
       isError: true,
       error: { info: { name: 'ToolOutputError', code: 'INVALID_TOOL_OUTPUT' } },
     })
+  })
+})
+
+describe('where it differs: an answer that a program throws away', () => {
+  afterEach(disposeHarnesses)
+
+  it.each([
+    ['published', stock, false],
+    ['here', ours, true],
+  ])('%s', async (_name, tool, delivered) => {
+    const { model, createAgent } = await startHarness({ mode: 'code', tool })
+    const agent = await createAgent('s')
+    model.script.push(runCode(`${ask()}; return "asked"`))
+    await runTurn(agent)
+
+    expect(receipts(agent)).toMatchObject([{ isError: false, text: expect.stringContaining('Blue') as string }])
+    expect(results(agent)).toMatchObject([{ text: 'asked' }])
+    expect(requestTexts(model.requests[1]).some(text => text.includes('"selected":["Blue"]'))).toBe(delivered)
   })
 })
