@@ -2,14 +2,20 @@
  * Report #6074: in an autonomous goal round the model asks a question, in Code Mode. The model is as stubborn as in the
  * report: each round it asks again and ends its turn "awaiting your decisions", until a tool result tells it better.
  */
-import { WorkerThreadCodeRuntime } from '@deepseek-ai/dsh-code-runtime-worker-thread'
 import { GoalService } from '@deepseek-ai/dsh-goal'
 import * as goalRoundDriver from '@deepseek-ai/dsh-goal-round-driver'
-import * as toolAskUser from '@deepseek-ai/dsh-tool-ask-user'
 import * as toolGoal from '@deepseek-ai/dsh-tool-goal'
-import { UserQuestionService } from '@deepseek-ai/dsh-user-questions'
-import { eventsOf, lastText, mountRuntime, textOf, until, type Reply } from './runtime.ts'
-import { excerpt, type Section } from './section.ts'
+import {
+  ANSWER,
+  ASK_AND_FORGET,
+  layerRows,
+  mountQuestions,
+  runCode,
+  threeLayers,
+  type ThreeLayers,
+} from './questions.ts'
+import { lastText, mountRuntime, until, type Reply } from './runtime.ts'
+import type { Section } from './section.ts'
 
 /** What one run of the incident came to. */
 export interface GoalRoundQuestion {
@@ -17,32 +23,13 @@ export interface GoalRoundQuestion {
   readonly questionsPutToAHuman: number
   readonly modelRequests: number
   readonly goal: { readonly phase: string; readonly code: string; readonly message: string }
-  /** Where the first question's outcome can be seen. */
-  readonly firstQuestion: {
-    /** The receipt of the nested call. */
-    readonly innerReceipt: string
-    /** The result of the program. */
-    readonly outerResult: string
-    /** What the next model request says last. */
-    readonly nextRequest: string
-    /** Whether the next model request tells the model what became of its question. */
-    readonly outcomeReachedTheModel: boolean
-  }
+  readonly firstQuestion: ThreeLayers
+  /** Whether the next model request tells the model what became of its question. */
+  readonly outcomeReachedTheModel: boolean
 }
 
 /** The report's cap. */
 const MAX_GOAL_ROUNDS = 256
-
-const ANSWER = 'PostgreSQL'
-
-const QUESTION = {
-  id: 'database',
-  question: 'Which database shall the service use?',
-  options: [{ label: ANSWER }, { label: 'SQLite' }],
-}
-
-const ASK = `await tools.ask_user_question(${JSON.stringify({ questions: [QUESTION] })})
-return "asked"`
 
 const BLOCK = `const { goal } = await tools.get_goal({})
 try {
@@ -58,13 +45,9 @@ try {
 }`
 
 function stubbornModel(text: string): Reply {
-  if (text.includes('<goal_round>')) return runCode(ASK, 'ask the user')
+  if (text.includes('<goal_round>')) return ASK_AND_FORGET
   if (text.includes('update_goal')) return runCode(BLOCK, 'block the goal')
   return 'Awaiting your decisions.'
-}
-
-function runCode(code: string, description: string): Reply {
-  return { name: 'run_code', args: { code, description } }
 }
 
 /**
@@ -73,18 +56,9 @@ function runCode(code: string, description: string): Reply {
  */
 export async function runGoalRoundQuestion(): Promise<GoalRoundQuestion> {
   const { ctx, model, createAgent } = await mountRuntime(request => stubbornModel(lastText(request)), 'code')
-  await ctx.plugin(WorkerThreadCodeRuntime)
+  const asked = await mountQuestions(ctx)
   await ctx.plugin(GoalService)
   await ctx.plugin(toolGoal, {})
-  await ctx.plugin(UserQuestionService)
-  let questionsPutToAHuman = 0
-  ctx.userQuestions.registerProvider({
-    ask: ({ questions }) => {
-      questionsPutToAHuman += questions.length
-      return Promise.resolve({ answers: questions.map(({ id }) => ({ id, selected: [ANSWER] })) })
-    },
-  })
-  await ctx.plugin(toolAskUser)
   await ctx.plugin(goalRoundDriver)
 
   const agent = await createAgent()
@@ -93,29 +67,21 @@ export async function runGoalRoundQuestion(): Promise<GoalRoundQuestion> {
   await until(ctx, agent, () => goal()?.phase === 'blocked')
   await agent.whenIdle()
 
-  const innerReceipt = textOf(eventsOf(agent, 'tool/code-dispatch')[0]?.data.content ?? [])
-  const outerResult = textOf(eventsOf(agent, 'tool/result')[0]?.data.message.content ?? [])
-  const next = model.requests[1]?.request
-  const nextRequest = next === undefined ? '' : lastText(next)
   const ended = goal()
-  const result: GoalRoundQuestion = {
+  const firstQuestion = threeLayers(agent, model)
+  await ctx.fiber.dispose()
+  return {
     rounds: ended?.roundsStarted ?? 0,
-    questionsPutToAHuman,
+    questionsPutToAHuman: asked(),
     modelRequests: model.requests.length,
     goal: {
       phase: ended?.phase ?? 'none',
       code: ended?.blockedReason?.code ?? '',
       message: ended?.blockedReason?.message ?? '',
     },
-    firstQuestion: {
-      innerReceipt,
-      outerResult,
-      nextRequest,
-      outcomeReachedTheModel: nextRequest.includes(ANSWER) || nextRequest.includes('nobody is waiting'),
-    },
+    firstQuestion,
+    outcomeReachedTheModel: [ANSWER, 'nobody is waiting'].some(text => firstQuestion.nextRequest.includes(text)),
   }
-  await ctx.fiber.dispose()
-  return result
 }
 
 /**
@@ -126,7 +92,7 @@ export async function runGoalRoundQuestion(): Promise<GoalRoundQuestion> {
  */
 export function presentGoalRoundQuestion(stock: GoalRoundQuestion, fork: GoalRoundQuestion): Section {
   const end = ({ goal }: GoalRoundQuestion) => `${goal.phase} (${goal.code}): ${goal.message}`
-  const reached = (run: GoalRoundQuestion) => (run.firstQuestion.outcomeReachedTheModel ? 'yes' : 'no')
+  const reached = (run: GoalRoundQuestion) => (run.outcomeReachedTheModel ? 'yes' : 'no')
   return {
     title: '#6074  A question in an autonomous goal round',
     setting: `Code Mode, a cap of ${MAX_GOAL_ROUNDS} rounds, a human who answers every question at once.`,
@@ -135,18 +101,12 @@ export function presentGoalRoundQuestion(stock: GoalRoundQuestion, fork: GoalRou
       ['questions put to a human', stock.questionsPutToAHuman, fork.questionsPutToAHuman],
       ['model requests', stock.modelRequests, fork.modelRequests],
       ['end of the goal', end(stock), end(fork)],
-      [
-        '1st question: inner receipt',
-        excerpt(stock.firstQuestion.innerReceipt),
-        excerpt(fork.firstQuestion.innerReceipt),
-      ],
-      ['1st question: outer result', excerpt(stock.firstQuestion.outerResult), excerpt(fork.firstQuestion.outerResult)],
-      ['1st question: next request', excerpt(stock.firstQuestion.nextRequest), excerpt(fork.firstQuestion.nextRequest)],
+      ...layerRows(stock.firstQuestion, fork.firstQuestion),
       ['the model learns the outcome', reached(stock), reached(fork)],
     ],
     checks: [
       { what: 'no question is put to a human in a goal round', holds: fork.questionsPutToAHuman === 0 },
-      { what: 'the denial reaches the model', holds: fork.firstQuestion.outcomeReachedTheModel },
+      { what: 'the denial reaches the model', holds: fork.outcomeReachedTheModel },
       {
         what: 'the model blocks the goal in the first round that the goal tools allow (3)',
         holds: fork.goal.code === 'model-reported' && fork.rounds === 3,

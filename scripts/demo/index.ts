@@ -5,44 +5,69 @@
  * Each run is a process of its own, so that it is made of one set of packages throughout.
  */
 import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { type GoalRoundQuestion, presentGoalRoundQuestion } from './goal-round-question.ts'
+import { presentGoalRoundQuestion } from './goal-round-question.ts'
 import { renderSection, type Section } from './section.ts'
+import { presentThrownAwayAnswer } from './thrown-away-answer.ts'
 
 const run = promisify(execFile)
 
+const RUNNER = join(import.meta.dirname, 'run.ts')
 const STOCK_HOOKS = pathToFileURL(join(import.meta.dirname, '..', 'stock-hooks.mjs')).href
 
-async function play<T>(scenario: string, plane: 'stock' | 'fork'): Promise<T> {
+/** Play one scenario. Whatever the harness keeps at home, it keeps in a temporary folder. */
+async function play<T>(scenario: string, plane: 'stock' | 'fork', home: string): Promise<T> {
   const hooks = plane === 'stock' ? ['--import', STOCK_HOOKS] : []
-  const runner = join(import.meta.dirname, 'run.ts')
-  const { stdout } = await run(process.execPath, ['--no-warnings', ...hooks, runner, scenario], { maxBuffer: 2 ** 26 })
+  const { stdout } = await run(process.execPath, ['--no-warnings', ...hooks, RUNNER, scenario], {
+    cwd: home,
+    env: { ...process.env, HOME: home, DSH_HOME: join(home, 'dsh') },
+    maxBuffer: 2 ** 26,
+  })
   return JSON.parse(stdout) as T
 }
 
-async function compare<T>(scenario: string, present: (stock: T, fork: T) => Section) {
-  const [stock, fork] = [await play<T>(scenario, 'stock'), await play<T>(scenario, 'fork')]
-  return { scenario, stock, fork, section: present(stock, fork) }
+function compare<T>(scenario: string, present: (stock: T, fork: T) => Section) {
+  return async (home: string) => {
+    const stock = await play<T>(scenario, 'stock', home)
+    const fork = await play<T>(scenario, 'fork', home)
+    return { scenario, stock, fork, section: present(stock, fork) }
+  }
 }
 
-const json = process.argv.includes('--json')
+const SCENARIOS = [
+  compare('goal-round-question', presentGoalRoundQuestion),
+  compare('thrown-away-answer', presentThrownAwayAnswer),
+]
+
+async function main(json: boolean): Promise<boolean> {
+  const home = await mkdtemp(join(tmpdir(), 'dsh-demo-'))
+  const results = []
+  try {
+    for (const scenario of SCENARIOS) {
+      const result = await scenario(home)
+      results.push(result)
+      if (!json) console.log(renderSection(result.section))
+    }
+  }
+  finally {
+    await rm(home, { recursive: true, force: true })
+  }
+  if (json) {
+    const data = results.map(({ scenario, stock, fork, section: { checks } }) => ({ scenario, stock, fork, checks }))
+    console.log(JSON.stringify(data, null, 2))
+  }
+  return results.every(({ section }) => section.checks.every(({ holds }) => holds))
+}
+
 const unknown = process.argv.slice(2).filter(argument => argument !== '--json')
 if (unknown.length > 0) {
   console.error(`demo: unknown argument ${unknown.join(' ')}: only --json is known`)
-  process.exit(2)
+  process.exitCode = 2
 }
-
-const results = []
-for (const next of [() => compare<GoalRoundQuestion>('goal-round-question', presentGoalRoundQuestion)]) {
-  const result = await next()
-  results.push(result)
-  if (!json) console.log(renderSection(result.section))
+else {
+  process.exitCode = (await main(process.argv.includes('--json'))) ? 0 : 1
 }
-const failed = results.flatMap(({ section }) => section.checks).filter(({ holds }) => !holds)
-if (json) {
-  const data = results.map(({ scenario, stock, fork, section: { checks } }) => ({ scenario, stock, fork, checks }))
-  console.log(JSON.stringify(data, null, 2))
-}
-process.exitCode = failed.length === 0 ? 0 : 1

@@ -1,8 +1,10 @@
 /** One scenario in a process of its own: prints its result as one line of JSON. */
 import { runGoalRoundQuestion } from './goal-round-question.ts'
+import { runThrownAwayAnswer } from './thrown-away-answer.ts'
 
 const scenarios: Record<string, (() => Promise<unknown>) | undefined> = {
   'goal-round-question': runGoalRoundQuestion,
+  'thrown-away-answer': runThrownAwayAnswer,
 }
 
 const name = process.argv[2] ?? ''

@@ -61,9 +61,9 @@ function wrap(text: string, width: number): string[] {
 /**
  * Shorten a text for a cell.
  * @param text - any text.
- * @returns at most 140 characters of its first line, in quotes.
+ * @returns its first 140 characters on one line, in quotes.
  */
 export function excerpt(text: string): string {
-  const [first = ''] = text.split('\n')
-  return first.length <= 140 ? `"${first}"` : `"${first.slice(0, 140)}…"`
+  const line = text.replace(/\s+/g, ' ').trim()
+  return line.length <= 140 ? `"${line}"` : `"${line.slice(0, 140)}…"`
 }
