@@ -1,0 +1,52 @@
+/**
+ * Why a question failed. The receipt of a nested call holds no error code, only its text, so the known texts decide.
+ * @module @deepseek-ai/dsh-ask-trace/failure
+ */
+const GOAL_ROUND_ASK_DENIAL = 'TODO'
+import type { DenialRule, InnerLayer } from './types.ts'
+
+/** What an approval decided; `allowed-once` is no denial. */
+const DENYING_OUTCOMES: ReadonlyMap<string, DenialRule> = new Map([
+  ['rejected', 'approval-rejected'],
+  ['cancelled', 'approval-cancelled'],
+  ['unavailable', 'approval-unavailable'],
+])
+
+/** The error code behind each fixed text of the questions seam and of the tool registry. */
+const CODES: ReadonlyMap<string, string> = new Map([
+  ['ask_user_question was aborted before the user answered', 'ASK_ABORTED'],
+  ['ask_user_question requires at least one question', 'EMPTY_QUESTIONS'],
+  ['human interaction requires the exact live calling agent when an agent is supplied', 'CALLER_NOT_LIVE'],
+  [
+    "human interaction is unavailable while the calling agent is owned by another live agent; include the unresolved question or decision in the child agent's final result",
+    'DELEGATED_CALLER',
+  ],
+  ['no user-questions provider is registered', 'NO_PROVIDER'],
+  ['tool call aborted', 'ABORTED'],
+  ['tool call aborted before dispatch', 'ABORTED_BEFORE_DISPATCH'],
+])
+
+/** What a receipt says, beside its text. */
+export interface FailureHints {
+  /** The code in the receipt; only a native call's has one. */
+  readonly code?: string | undefined
+  /** What the approval for this very call decided, if one was asked. */
+  readonly approval?: string | undefined
+}
+
+/**
+ * @param receipt - the text of a failed receipt.
+ * @param hints - what else the log knows of the failure.
+ * @returns the rule that denied the question, or else the code of the failure; `UNKNOWN` for a text nobody knows,
+ *   which may be a listener's own denial or a fault of whoever asks the human.
+ */
+export function failureOf(receipt: string, { code, approval }: FailureHints): InnerLayer {
+  const message = receipt.startsWith('Error: ') ? receipt.slice('Error: '.length) : receipt
+  if (message === GOAL_ROUND_ASK_DENIAL) return { kind: 'denied', rule: 'goal-round', message }
+  const rule = DENYING_OUTCOMES.get(approval ?? '')
+  if (rule !== undefined) return { kind: 'denied', rule, message }
+  const known = code ?? CODES.get(message) ?? 'UNKNOWN'
+  return known === 'DELEGATED_CALLER'
+    ? { kind: 'denied', rule: 'delegated-caller', message }
+    : { kind: 'failed', code: known, message }
+}
