@@ -142,12 +142,17 @@ class AskFold implements AskTrace {
       this.goalRound = { goalId: text(source.goalId) ?? '', round }
       this.spin.round()
     }
-    const key = this.readText(event, contentText(data.content))
-    if (!isWriteBack(data)) return
-    const id = messageId(data)
-    const queued = this.open.find(ask => id !== undefined && ask.queuedMessageId === id)
-    const target = queued ?? writeBackTarget(data, this.open)
+    const target = isWriteBack(data) ? this.writeBackTarget(data) : undefined
+    // A write-back is its own question's; the same word in it answers no other.
+    const silent = target !== undefined || isHarnessText(source)
+    const key = this.readText(event, silent ? '' : contentText(data.content))
     target?.readWriteBack(key)
+  }
+
+  private writeBackTarget(message: JsonRecord): OpenAsk | undefined {
+    const id = messageId(message)
+    const queued = this.open.find(ask => id !== undefined && ask.queuedMessageId === id)
+    return queued ?? writeBackTarget(message, this.open)
   }
 
   private queueWriteBack(message: JsonRecord): void {
@@ -228,8 +233,8 @@ class AskFold implements AskTrace {
   }
 
   private dispatchEnd(event: JsonRecord, data: JsonRecord): void {
-    const waiting = this.open.find(({ pending, start }) => pending && start.calls.sub === data.subCallId)
-    this.receive(waiting ?? this.dispatchStart(event, data), event, contentText(data.content), data.isError === true)
+    const ask = this.open.find(({ waiting, start }) => waiting && start.calls.sub === (text(data.subCallId) ?? ''))
+    this.receive(ask ?? this.dispatchStart(event, data), event, contentText(data.content), data.isError === true)
   }
 
   private receive(ask: OpenAsk, event: JsonRecord, receipt: string, isError: boolean, code?: string): void {
@@ -277,7 +282,7 @@ class AskFold implements AskTrace {
   }
 
   private approvalAsked(data: JsonRecord): void {
-    const ask = this.open.find(({ pending, start }) => pending && (start.calls.sub ?? start.calls.root) === data.callId)
+    const ask = this.open.find(({ waiting, start }) => waiting && (start.calls.sub ?? start.calls.root) === data.callId)
     if (ask !== undefined) this.approvals.set(text(data.id) ?? '', ask)
   }
 
@@ -285,6 +290,11 @@ class AskFold implements AskTrace {
     const ask = this.approvals.get(text(data.id) ?? '')
     if (ask !== undefined) ask.approval = text(data.outcome)
   }
+}
+
+/** Goal prompts and runtime snapshots are the harness's own words: an answer that is a word of theirs is not in them. */
+function isHarnessText({ kind, plugin }: JsonRecord): boolean {
+  return kind === 'goal' || (kind === 'plugin' && plugin === '@deepseek-ai/dsh-system-prompt')
 }
 
 function isReplacement(event: JsonRecord): boolean {

@@ -47,8 +47,9 @@ export class OpenAsk {
     this.step = step
   }
 
-  get pending(): boolean {
-    return this.inner.kind === 'pending'
+  /** Whether a receipt can still come. */
+  get waiting(): boolean {
+    return this.pending && !this.over
   }
 
   get verdict(): Verdict {
@@ -133,6 +134,10 @@ export class OpenAsk {
       verdict,
       roundsSpun: spin === undefined ? 0 : (spin.to ?? rounds) - spin.from,
     }
+  }
+
+  private get pending(): boolean {
+    return this.inner.kind === 'pending'
   }
 
   private isWhole(found: readonly number[]): boolean {

@@ -19,13 +19,17 @@ import { JsonlSessionPersistence } from '@deepseek-ai/dsh-session-persistence-js
 import * as toolAskUser from '@deepseek-ai/dsh-tool-ask-user'
 import * as toolGoal from '@deepseek-ai/dsh-tool-goal'
 import { ApprovalService } from '@deepseek-ai/dsh-user-approval'
-import { UserQuestionService, type AskUserQuestionAnswer, type AskUserQuestionRequest } from '@deepseek-ai/dsh-user-questions'
+import {
+  UserQuestionService,
+  type AskUserQuestionAnswer,
+  type AskUserQuestionRequest,
+} from '@deepseek-ai/dsh-user-questions'
 
 /** What the model does in one step. */
 export type Step = { readonly say: string } | { readonly call: string; readonly args: unknown; readonly id?: string }
 
 /** A model that plays its steps in order and then says `done`. */
-class ScriptedModel extends LlmAdapter {
+export class ScriptedModel extends LlmAdapter {
   readonly steps: Step[]
 
   constructor(steps: readonly Step[]) {
@@ -73,6 +77,7 @@ export const program = (code: string): Step => ({
 export interface RealSession {
   readonly ctx: Context
   readonly agent: Agent
+  readonly model: ScriptedModel
   /** A message from the human; settles when the agent is idle again. */
   readonly say: (text: string) => Promise<void>
   /** Starts a goal from outside a turn and lets its rounds run out. */
@@ -89,7 +94,10 @@ export interface SessionOptions {
   readonly compression?: 'zstd' | 'none'
   readonly root?: string
   readonly resume?: string
-  readonly human?: (request: AskUserQuestionRequest) => Promise<AskUserQuestionAnswer>
+  /** Mounts or registers what the scenario needs, before the agent is there. */
+  readonly setup?: (ctx: Context) => unknown
+  /** Who answers: by default somebody who says blue; undefined for nobody. */
+  readonly human?: ((request: AskUserQuestionRequest) => Promise<AskUserQuestionAnswer>) | undefined
 }
 
 const cleanups: (() => Promise<void> | void)[] = []
@@ -119,9 +127,11 @@ export async function realSession(options: SessionOptions): Promise<RealSession>
   await ctx.plugin(GoalService)
   await ctx.plugin(goalRoundDriver)
   await ctx.plugin(toolGoal, {})
-  ctx.llm.registerAdapter(['scripted'], new ScriptedModel(options.steps))
-  const { human = () => Promise.resolve(BLUE) } = options
-  ctx.userQuestions.registerProvider({ ask: human })
+  const model = new ScriptedModel(options.steps)
+  ctx.llm.registerAdapter(['scripted'], model)
+  const human = 'human' in options ? options.human : () => Promise.resolve(BLUE)
+  if (human !== undefined) ctx.userQuestions.registerProvider({ ask: human })
+  await options.setup?.(ctx)
   await ctx.plugin(AgentLoop, { agents: [] })
   const agentOptions = { provider: 'scripted', model: 'm' }
   const { agent } =
@@ -131,6 +141,7 @@ export async function realSession(options: SessionOptions): Promise<RealSession>
   return {
     ctx,
     agent,
+    model,
     root,
     say: async text => {
       agent.followup(createUserMessage({ content: [{ type: 'text', text }], source: { kind: 'user' } }))

@@ -1,0 +1,372 @@
+import { describe, expect, it } from 'vitest'
+import { createAskTrace, traceAsks } from '../src/index.ts'
+import {
+  answerJson,
+  asking,
+  call,
+  chunk,
+  human,
+  inserted,
+  message,
+  question,
+  replacing,
+  request,
+  result,
+  round,
+  settled,
+  started,
+  stepStart,
+  turnEnd,
+  turnStart,
+  writeBack,
+  type Event,
+} from './events.ts'
+
+const verdicts = (events: readonly Event[]) => traceAsks(events).asks.map(({ verdict }) => verdict)
+const layers = (events: readonly Event[]) =>
+  traceAsks(events).asks.map(({ inner, outer, context, verdict }) => [inner.kind, outer, context, verdict])
+
+describe('what the fold needs', () => {
+  it('is neither sequence numbers nor times', () => {
+    const [ask] = traceAsks([turnStart(1), ...asking('a', 'Blue'), ...request()]).asks
+    expect(ask).toMatchObject({ verdict: 'delivered' })
+    expect(ask).not.toHaveProperty('seq')
+    expect(ask).not.toHaveProperty('time')
+    expect(ask).not.toHaveProperty('waitedMs')
+  })
+
+  it('is no beginning of the log: a receipt alone opens its question', () => {
+    const [ask] = traceAsks([settled('a', answerJson('Blue')), result('a', 'asked'), ...request()]).asks
+    expect(ask).toMatchObject({ calls: { root: 'a', sub: 'a:code:1' }, verdict: 'lost-in-program' })
+    expect(ask).not.toHaveProperty('turn')
+  })
+
+  it('is no well-formed event', () => {
+    const junk = [
+      null,
+      7,
+      'x',
+      [],
+      {},
+      { type: 'tool/call' },
+      { type: 'tool/result', data: [] },
+      { type: 'tool/code-dispatch' },
+    ]
+    expect(traceAsks(junk).asks).toEqual([])
+    const nameless = ['tool/code-dispatch-start', 'tool/code-dispatch'].map(type => ({
+      type,
+      data: { name: 'ask_user_question' },
+    }))
+    const shapeless = [
+      { type: 'tool/call', data: { name: 'ask_user_question', arguments: 'not JSON' } },
+      { type: 'assistant/message', data: { message: { content: [{ type: 'tool-call', name: 'ask_user_question' }] } } },
+      { type: 'approval/asked', data: {} },
+      { type: 'approval/decided', data: {} },
+      { type: 'user/message', data: { source: { kind: 'goal', round: 2 } } },
+    ]
+    expect(traceAsks([...nameless, ...shapeless]).asks).toHaveLength(2)
+  })
+
+  it('is no end: a trace reports what it has, and goes on', () => {
+    const trace = createAskTrace()
+    for (const event of asking('a', 'Blue')) trace.push(event)
+    expect(trace.finish().asks).toMatchObject([{ context: 'no-request-yet', verdict: 'awaiting-request' }])
+    for (const event of request()) trace.push(event)
+    expect(trace.finish().asks).toMatchObject([{ context: 'carries', verdict: 'delivered' }])
+  })
+
+  it('is nothing of other tools', () => {
+    const events = [call('a'), started('a', 1, 'bash'), settled('a', 'x', 1, false, 'bash'), result('a', 'x')]
+    expect(traceAsks(events).asks).toEqual([])
+  })
+})
+
+describe('call ids that repeat', () => {
+  it('pair in order, across turns', () => {
+    const lost = asking('a', 'asked')
+    const delivered = asking('a', 'Blue')
+    const events = [turnStart(1), ...lost, ...request(), turnEnd(1), turnStart(2), ...delivered, ...request()]
+    expect(verdicts(events)).toEqual(['lost-in-program', 'delivered'])
+    expect(verdicts([turnStart(1), ...delivered, ...lost, ...request()])).toEqual(['delivered', 'lost-in-program'])
+  })
+
+  it('pair in order, side by side', () => {
+    const args = JSON.stringify(question())
+    const native = call('a', 'ask_user_question', args)
+    const events = [
+      stepStart(),
+      native,
+      native,
+      result('a', answerJson('Blue')),
+      result('a', 'Error: no', { isError: true }),
+    ]
+    expect(layers([...events, ...request()])).toEqual([
+      ['answered', 'carries', 'carries', 'delivered'],
+      ['failed', 'carries', 'carries', 'failed'],
+    ])
+  })
+
+  it('do not reach back into a turn that a crash ended', () => {
+    const crashed = [turnStart(1), stepStart(), call('a'), started('a'), turnEnd(1)]
+    expect(layers([...crashed, turnStart(2), ...asking('a', 'Blue'), ...request()])).toEqual([
+      ['pending', 'missing', 'lacks', 'stalled'],
+      ['answered', 'carries', 'carries', 'delivered'],
+    ])
+  })
+})
+
+describe('the outer layer', () => {
+  it('is missing while the program runs, and then the answer is not lost', () => {
+    const events = [turnStart(1), stepStart(), call('a'), started('a'), settled('a', answerJson('Blue'))]
+    expect(layers(events)).toEqual([['answered', 'missing', 'no-request-yet', 'awaiting-request']])
+    expect(layers([...events, turnEnd(1)])).toEqual([['answered', 'missing', 'no-request-yet', 'lost-in-program']])
+  })
+
+  it('is missing when crash repair wrote the result, and then the answer is lost', () => {
+    const repaired = result('a', 'outcome unknown', { isError: true, code: 'TOOL_OUTCOME_UNKNOWN' })
+    const events = [turnStart(1), stepStart(), call('a'), started('a'), settled('a', answerJson('Blue')), repaired]
+    expect(layers([...events, ...request()])).toEqual([['answered', 'missing', 'lacks', 'lost-in-program']])
+  })
+
+  it('lacks what the program swallowed, a denial too', () => {
+    const denied = settled('a', 'Error: go away', 1, true)
+    expect(layers([stepStart(), call('a'), started('a'), denied, result('a', 'fine'), ...request()])).toEqual([
+      ['failed', 'lacks', 'lacks', 'failed'],
+    ])
+  })
+
+  it('lacks an answer that is still pending when the program ends', () => {
+    expect(layers([stepStart(), call('a'), started('a'), result('a', 'fine'), ...request()])).toEqual([
+      ['pending', 'lacks', 'lacks', 'stalled'],
+    ])
+  })
+})
+
+describe('the context layer', () => {
+  it('is settled by the next request, 100 events later or at once', () => {
+    const later = Array.from({ length: 100 }, () => human('Blue'))
+    const lost = [...asking('a', 'asked'), ...request()]
+    expect(verdicts(lost)).toEqual(['lost-in-program'])
+    expect(verdicts([...lost, ...later, ...request()])).toEqual(['lost-in-program'])
+  })
+
+  it('is no request of its own: output of the step that asked settles nothing', () => {
+    const events = [
+      stepStart(),
+      call('a'),
+      started('a'),
+      settled('a', answerJson('Blue')),
+      chunk(),
+      result('a', 'Blue'),
+    ]
+    expect(layers(events)).toEqual([['answered', 'carries', 'no-request-yet', 'awaiting-request']])
+  })
+
+  it('waits for a step that gets an answer of the model', () => {
+    const failed = [stepStart(), turnEnd(1), turnStart(2), stepStart()]
+    const events = [turnStart(1), ...asking('a', 'asked'), ...failed, human('I said Blue')]
+    expect(layers(events)).toEqual([['answered', 'lacks', 'no-request-yet', 'lost-in-program']])
+    expect(layers([...events, chunk()])).toEqual([['answered', 'lacks', 'carries', 'delivered']])
+  })
+
+  it('may put an answer together from several texts', () => {
+    const two = JSON.stringify({ answers: [{ id: 'q', selected: ['Blue', 'Red'] }] })
+    const events = [stepStart(), call('a'), started('a'), settled('a', two), result('a', 'Blue'), human('and Red')]
+    expect(layers([...events, ...request()])).toEqual([['answered', 'lacks', 'carries', 'delivered']])
+  })
+
+  it('loses a text that is replaced before the request', () => {
+    const events = asking('a', 'Blue').map((event, seq) => ({ ...event, seq }))
+    const pruned = { ...replacing(result('a', '[cut]'), 4), seq: 5 }
+    expect(layers([...events, pruned, ...request()])).toEqual([['answered', 'carries', 'lacks', 'lost-in-context']])
+    const kept = { ...replacing(human('Summary: they chose Blue.'), 4), seq: 5 }
+    expect(layers([...events, kept, ...request()])).toEqual([['answered', 'carries', 'carries', 'delivered']])
+  })
+
+  it('takes no replaced text of unreadable sequence numbers away', () => {
+    const odd = { ...human('Blue'), surfaceOp: { op: 'replace' }, sourceEventSeqs: ['x'] }
+    expect(verdicts([...asking('a', 'Blue'), odd, ...request()])).toEqual(['delivered'])
+  })
+
+  it.each([
+    ['a goal prompt', round(1)],
+    ['a runtime snapshot', message({ kind: 'plugin', plugin: '@deepseek-ai/dsh-system-prompt' }, 'Blue')],
+  ])('does not count the words of %s', (_, event) => {
+    const go = JSON.stringify({
+      answers: [{ id: 'q', selected: ['Go', 'Blue'].slice(_ === 'a goal prompt' ? 0 : 1, 2) }],
+    })
+    const events = [
+      stepStart(),
+      call('a'),
+      started('a'),
+      settled('a', go),
+      result('a', 'asked'),
+      stepStart(),
+      event,
+      chunk(),
+    ]
+    expect(verdicts(events)).toEqual(['lost-in-program'])
+  })
+
+  it('counts a question in which everything was skipped: nothing of it can be lost', () => {
+    const skipped = JSON.stringify({ answers: [{ id: 'q', selected: [] }] })
+    const events = [stepStart(), call('a'), started('a'), settled('a', skipped), result('a', 'asked'), ...request()]
+    expect(layers(events)).toEqual([['answered', 'carries', 'carries', 'delivered']])
+  })
+})
+
+describe('a write-back', () => {
+  const twice = (first: string, second: string) => [
+    stepStart(),
+    call('a'),
+    started('a', 1),
+    started('a', 2),
+    settled('a', answerJson(first), 1),
+    settled('a', answerJson(second), 2),
+    result('a', 'asked'),
+  ]
+
+  it('belongs to the question with its answer', () => {
+    const events = [...twice('Blue', 'Red'), stepStart(), writeBack(answerJson('Red')), chunk()]
+    expect(verdicts(events)).toEqual(['lost-in-program', 'delivered-by-write-back'])
+  })
+
+  it('belongs to the oldest question that waits, if their answers are the same or it cannot be read', () => {
+    for (const json of [answerJson('Blue'), 'not JSON']) {
+      const one = [...twice('Blue', 'Blue'), stepStart(), writeBack(json)]
+      expect(verdicts([...one, chunk()])).toEqual(['delivered-by-write-back', 'lost-in-program'])
+      expect(verdicts([...one, writeBack(json), chunk()])).toEqual([
+        'delivered-by-write-back',
+        'delivered-by-write-back',
+      ])
+    }
+  })
+
+  it('counts outright, also for an answer whose receipt was cut', () => {
+    const events = [stepStart(), call('a'), started('a'), settled('a', '{"answers":[{"i…'), result('a', 'asked')]
+    expect(verdicts([...events, stepStart(), writeBack(answerJson('Blue')), chunk()])).toEqual([
+      'delivered-by-write-back',
+    ])
+  })
+
+  it('of another question is nobody of these', () => {
+    const other = JSON.stringify({ answers: [{ id: 'other', selected: ['Blue'] }] })
+    expect(verdicts([...asking('a', 'asked'), stepStart(), writeBack(other.replace('Blue', 'Red')), chunk()])).toEqual([
+      'lost-in-program',
+    ])
+  })
+
+  it('is known by its message from the inbox on', () => {
+    const back = writeBack(answerJson('Blue'), 'm7')
+    const queued = [turnStart(1), ...asking('a', 'asked'), inserted(human('hm')), inserted(back), turnEnd(1)]
+    expect(verdicts(queued)).toEqual(['awaiting-request'])
+    expect(verdicts([...queued, stepStart(), back])).toEqual(['awaiting-request'])
+    expect(verdicts([...queued, stepStart(), back, chunk()])).toEqual(['delivered-by-write-back'])
+    expect(verdicts([...queued, ...request()])).toEqual(['lost-in-program'])
+  })
+
+  it('in the inbox without a question changes nothing', () => {
+    expect(traceAsks([inserted(writeBack(answerJson('Blue')))]).asks).toEqual([])
+  })
+
+  it('that is replaced before the request is gone', () => {
+    const back = { ...writeBack(answerJson('Blue')), seq: 9 }
+    const events = [...asking('a', 'asked'), stepStart(), back, { ...replacing(human('Summary'), 9), seq: 10 }, chunk()]
+    expect(layers(events)).toEqual([['answered', 'lacks', 'lacks', 'lost-in-program']])
+  })
+
+  it('is no business of a native question', () => {
+    const native = call('a', 'ask_user_question', JSON.stringify(question()))
+    const events = [
+      stepStart(),
+      native,
+      result('a', answerJson('Blue')),
+      stepStart(),
+      writeBack(answerJson('Blue')),
+      chunk(),
+    ]
+    expect(traceAsks(events).asks).toMatchObject([{ writtenBack: false, verdict: 'delivered' }])
+  })
+})
+
+describe('an approval', () => {
+  const asked = { type: 'approval/asked', data: { id: 'p', callId: 'a:code:1' } }
+  const decided = (outcome: string) => ({ type: 'approval/decided', data: { id: 'p', outcome } })
+
+  it('explains the failure of its very call', () => {
+    const denied = settled('a', 'Error: no', 1, true)
+    const events = [call('a'), started('a'), asked, decided('rejected'), denied]
+    expect(traceAsks(events).asks).toMatchObject([{ inner: { kind: 'denied', rule: 'approval-rejected' } }])
+  })
+
+  it('that was granted, or belongs to another call, explains nothing', () => {
+    const failed = settled('a', 'Error: no', 1, true)
+    const granted = [call('a'), started('a'), asked, decided('allowed-once'), failed]
+    const late = [call('a'), started('a'), failed, asked, decided('rejected')]
+    for (const events of [granted, late]) {
+      expect(traceAsks(events).asks).toMatchObject([{ inner: { kind: 'failed', code: 'UNKNOWN' } }])
+    }
+  })
+})
+
+describe('the time a question waited', () => {
+  const timed = (events: readonly Event[]) =>
+    events.map((event, index) => ({ ...event, seq: index, time: index * 1000 }))
+
+  it('is that to its receipt', () => {
+    expect(traceAsks(timed([...asking('a', 'Blue'), ...request()])).asks).toMatchObject([
+      { time: 2000, waitedMs: 1000 },
+    ])
+  })
+
+  it('without a receipt is that to the end of the log, or of the turn', () => {
+    const open = [turnStart(1), stepStart(), call('a'), started('a'), human('?'), human('?')]
+    expect(traceAsks(timed(open)).asks).toMatchObject([{ verdict: 'stalled', waitedMs: 2000 }])
+    expect(traceAsks(timed([...open, turnEnd(1), turnStart(2), turnEnd(2)])).asks).toMatchObject([{ waitedMs: 3000 }])
+  })
+})
+
+describe('rounds spun', () => {
+  const lost = (root: string) => [...asking(root, 'asked'), ...request()]
+  const spun = (events: readonly Event[]) => {
+    const { asks, summary } = traceAsks(events)
+    return [asks.map(({ roundsSpun }) => roundsSpun), summary.roundsSpun]
+  }
+
+  it('are the goal rounds after the loss', () => {
+    expect(spun([round(1), ...lost('a'), round(2), round(3)])).toEqual([[2], 2])
+  })
+
+  it('end with the next word of the human', () => {
+    expect(spun([...lost('a'), round(1), human('hello?'), round(2), round(3)])).toEqual([[1], 1])
+  })
+
+  it('end with the next answer that arrives', () => {
+    expect(spun([...lost('a'), round(1), ...asking('b', 'Blue'), ...request(), round(2)])).toEqual([[1, 0], 1])
+  })
+
+  it('are counted once where two answers are lost', () => {
+    expect(spun([...lost('a'), round(1), ...lost('b'), round(2), round(3)])).toEqual([[3, 2], 3])
+    expect(spun([...lost('a'), round(1), human('?'), round(2), ...lost('b'), round(3)])).toEqual([[1, 1], 2])
+  })
+
+  it('are none where nothing was lost, and round 0 is none', () => {
+    expect(spun([...asking('a', 'Blue'), ...request(), round(1)])).toEqual([[0], 0])
+    expect(spun([...lost('a'), round(0)])).toEqual([[0], 0])
+  })
+})
+
+it('names the goal round that owns the turn', () => {
+  const events = [
+    turnStart(4),
+    stepStart(),
+    round(3),
+    ...asking('a', 'Blue'),
+    turnEnd(4),
+    turnStart(5),
+    ...asking('b', 'Blue'),
+  ]
+  const [first, second] = traceAsks(events).asks
+  expect(first).toMatchObject({ turn: 4, goalRound: { goalId: 'g', round: 3 } })
+  expect(second).not.toHaveProperty('goalRound')
+})
