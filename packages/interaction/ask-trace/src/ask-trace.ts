@@ -242,7 +242,7 @@ class AskFold implements AskTrace {
     ask.roundsAtReceipt = this.spin.rounds
     if (isError) {
       const inner = failureOf(receipt, { code, approval: ask.approval })
-      ask.receive(inner, messageNeedles('message' in inner ? inner.message : ''), time)
+      ask.receive(inner, messageNeedles(inner.message), time)
       return
     }
     const answers = answersOf(receipt)

@@ -2,7 +2,6 @@
  * The command line: traces every log that the arguments name.
  * @module @deepseek-ai/dsh-ask-trace/cli
  */
-import { parseArgs } from 'node:util'
 import { findLogs } from './find-logs.ts'
 import { addSummaries, hasTrouble } from './summary.ts'
 import { logLines, summaryLine } from './table.ts'
@@ -69,24 +68,13 @@ export async function runCli(args: readonly string[], { out, err }: CliOutput): 
 
 /** @returns the options, or what is wrong with them. */
 function parse(args: readonly string[]): { paths: string[]; json: boolean; help: boolean } | string {
-  try {
-    const { values, positionals: paths } = parseArgs({
-      args: [...args],
-      options: { json: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } },
-      allowPositionals: true,
-    })
-    return paths.length === 0 && !values.help ? 'no session log named' : { paths, ...values }
-  }
-  catch (error) {
-    return defectMessage(error)
-  }
-}
-
-function defectMessage(error: unknown): string {
-  // Node's own text goes on after the first sentence with advice on positional arguments.
-  return String(error instanceof Error ? error.message : error)
-    .split(/\. |\n/, 1)
-    .join('')
+  const options = new Set(args.filter(arg => arg.startsWith('-')))
+  const paths = args.filter(arg => !arg.startsWith('-'))
+  const json = options.delete('--json')
+  const help = [options.delete('--help'), options.delete('-h')].includes(true)
+  const [unknown] = options
+  if (unknown !== undefined) return `unknown option ${unknown}`
+  return paths.length === 0 && !help ? 'no session log named' : { paths, json, help }
 }
 
 async function traceInput(input: string): Promise<Input> {

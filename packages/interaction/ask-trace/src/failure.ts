@@ -2,8 +2,8 @@
  * Why a question failed. The receipt of a nested call holds no error code, only its text, so the known texts decide.
  * @module @deepseek-ai/dsh-ask-trace/failure
  */
-const GOAL_ROUND_ASK_DENIAL = 'TODO'
-import type { DenialRule, InnerLayer } from './types.ts'
+import { GOAL_ROUND_ASK_DENIAL } from '@deepseek-ai/dsh-goal-round-driver'
+import type { DenialRule, FailedLayer } from './types.ts'
 
 /** What an approval decided; `allowed-once` is no denial. */
 const DENYING_OUTCOMES: ReadonlyMap<string, DenialRule> = new Map([
@@ -40,7 +40,7 @@ export interface FailureHints {
  * @returns the rule that denied the question, or else the code of the failure; `UNKNOWN` for a text nobody knows,
  *   which may be a listener's own denial or a fault of whoever asks the human.
  */
-export function failureOf(receipt: string, { code, approval }: FailureHints): InnerLayer {
+export function failureOf(receipt: string, { code, approval }: FailureHints): FailedLayer {
   const message = receipt.startsWith('Error: ') ? receipt.slice('Error: '.length) : receipt
   if (message === GOAL_ROUND_ASK_DENIAL) return { kind: 'denied', rule: 'goal-round', message }
   const rule = DENYING_OUTCOMES.get(approval ?? '')

@@ -5,7 +5,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { record, text } from './event-view.ts'
-import { SessionLogError } from './log-error.ts'
+import { messageOf, SessionLogError } from './log-error.ts'
 
 /** The harness gives every session a folder of its own and its log one of these names. */
 const LOG_NAMES: ReadonlySet<string> = new Set(['session.jsonl', 'session.jsonl.zstd'])
@@ -40,7 +40,6 @@ const FAILURES: ReadonlyMap<string, string> = new Map([
  * @returns the same, as a defect of the log.
  */
 export function cannotOpen(error: unknown): SessionLogError {
-  const { code, message } = record(error)
-  const known = FAILURES.get(text(code) ?? '')
-  return new SessionLogError(known ?? `cannot be read: ${text(message) ?? String(error)}`, { cause: error })
+  const known = FAILURES.get(text(record(error).code) ?? '')
+  return new SessionLogError(known ?? `cannot be read: ${messageOf(error)}`, { cause: error })
 }

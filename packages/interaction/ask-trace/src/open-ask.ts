@@ -14,6 +14,12 @@ export interface RootCall {
   readonly callId: string
 }
 
+/** Goal rounds that followed a loss: from one count of rounds to another, or to the log's end. */
+export interface SpinSpan {
+  readonly from: number
+  to: number | undefined
+}
+
 /** The state of one question. A trace feeds it every later event that concerns it, in order. */
 export class OpenAsk {
   readonly start: AskStart
@@ -26,8 +32,8 @@ export class OpenAsk {
   queuedMessageId: string | undefined
   /** Goal rounds that had begun when the receipt came. */
   roundsAtReceipt = 0
-  /** Set once the answer is known to be lost: the half-open span of goal rounds that followed. */
-  spin: { readonly from: number; to: number | undefined } | undefined
+  /** Set once the answer is known to be lost. */
+  spin: SpinSpan | undefined
 
   /** How many steps had begun. */
   private readonly step: number

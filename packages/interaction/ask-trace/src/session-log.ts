@@ -12,7 +12,7 @@ import {
 import { isRecord, parseJson, record } from './event-view.ts'
 import { cannotOpen } from './find-logs.ts'
 import { LineSplitter } from './lines.ts'
-import { SessionLogError } from './log-error.ts'
+import { messageOf, SessionLogError } from './log-error.ts'
 import { decodeZstd } from './zstd-decode.ts'
 import { ZSTD_MAGIC } from './zstd-frames.ts'
 
@@ -120,7 +120,7 @@ class RecordReader {
       return decodeStorageRecord(value)
     }
     catch (error) {
-      throw new SessionLogError(error instanceof Error ? error.message : String(error), { line: this.line })
+      throw new SessionLogError(messageOf(error), { line: this.line })
     }
   }
 

@@ -3,12 +3,12 @@
  * answer arrives.
  * @module @deepseek-ai/dsh-ask-trace/spin
  */
-import type { OpenAsk } from './open-ask.ts'
+import type { OpenAsk, SpinSpan } from './open-ask.ts'
 
 /** Counts goal rounds, and which of them follow a loss. */
 export class SpinCounter {
   rounds = 0
-  private spinning: OpenAsk[] = []
+  private spinning: SpinSpan[] = []
 
   /** A goal round begins. */
   round(): void {
@@ -17,14 +17,14 @@ export class SpinCounter {
 
   /** Something new reached the model: what it does from here on is no longer for want of the lost answer. */
   stop(): void {
-    for (const { spin } of this.spinning) if (spin !== undefined) spin.to = this.rounds
+    for (const span of this.spinning) span.to = this.rounds
     this.spinning = []
   }
 
   /** An answer is lost; rounds count from its receipt. */
   lose(ask: OpenAsk): void {
     ask.spin = { from: ask.roundsAtReceipt, to: undefined }
-    this.spinning.push(ask)
+    this.spinning.push(ask.spin)
   }
 }
 

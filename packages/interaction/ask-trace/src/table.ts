@@ -40,7 +40,10 @@ export function summaryLine(summary: AskSummary, logs: number): string {
 }
 
 function table(rows: readonly (readonly string[])[]): string[] {
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map(row => Array.from(row[column] ?? '').length)))
+  const widths: number[] = []
+  for (const row of rows) {
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, Array.from(cell).length)
+  }
   return rows.map(row => `  ${row.map((cell, column) => pad(cell, widths[column])).join('  ')}`.trimEnd())
 }
 

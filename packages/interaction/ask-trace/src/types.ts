@@ -35,6 +35,9 @@ export type InnerLayer =
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
   | { readonly kind: 'pending'; readonly reason: PendingReason }
 
+/** A receipt that is no answer. */
+export type FailedLayer = Extract<InnerLayer, { readonly message: string }>
+
 /** Why there is no receipt: none was written, or crash repair wrote one in its place. */
 export type PendingReason = 'NO_RECEIPT' | 'TOOL_OUTCOME_UNKNOWN' | 'TOOL_NOT_STARTED'
 

@@ -4,7 +4,7 @@
  */
 import { pipeline, Readable } from 'node:stream'
 import { constants, createZstdDecompress, zstdDecompressSync } from 'node:zlib'
-import { SessionLogError } from './log-error.ts'
+import { messageOf, SessionLogError } from './log-error.ts'
 import { FrameScanner, ZSTD_MAGIC, type FramePiece } from './zstd-frames.ts'
 
 /**
@@ -92,6 +92,5 @@ async function* frameBytes(held: readonly FramePiece[], more: AsyncIterator<Fram
 }
 
 function damaged(start: number, error: unknown): SessionLogError {
-  const reason = error instanceof Error ? error.message : String(error)
-  return new SessionLogError(`damaged: the zstd frame at byte ${start}: ${reason}`, { cause: error })
+  return new SessionLogError(`damaged: the zstd frame at byte ${start}: ${messageOf(error)}`, { cause: error })
 }

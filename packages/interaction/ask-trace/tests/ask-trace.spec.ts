@@ -67,6 +67,10 @@ describe('what the fold needs', () => {
     expect(traceAsks([...nameless, ...shapeless]).asks).toHaveLength(2)
   })
 
+  it('is no call for every result', () => {
+    expect(traceAsks([result('a', 'x')]).asks).toEqual([])
+  })
+
   it('is no end: a trace reports what it has, and goes on', () => {
     const trace = createAskTrace()
     for (const event of asking('a', 'Blue')) trace.push(event)
@@ -232,13 +236,11 @@ describe('a write-back', () => {
   })
 
   it('belongs to the oldest question that waits, if their answers are the same or it cannot be read', () => {
-    for (const json of [answerJson('Blue'), 'not JSON']) {
-      const one = [...twice('Blue', 'Blue'), stepStart(), writeBack(json)]
+    for (const json of [answerJson('Blue'), 'not JSON', undefined]) {
+      const back = json === undefined ? message({ kind: 'plugin', plugin: 'tool-ask-user' }, 'Blue') : writeBack(json)
+      const one = [...twice('Blue', 'Blue'), stepStart(), back]
       expect(verdicts([...one, chunk()])).toEqual(['delivered-by-write-back', 'lost-in-program'])
-      expect(verdicts([...one, writeBack(json), chunk()])).toEqual([
-        'delivered-by-write-back',
-        'delivered-by-write-back',
-      ])
+      expect(verdicts([...one, back, chunk()])).toEqual(['delivered-by-write-back', 'delivered-by-write-back'])
     }
   })
 
@@ -297,6 +299,15 @@ describe('an approval', () => {
     const denied = settled('a', 'Error: no', 1, true)
     const events = [call('a'), started('a'), asked, decided('rejected'), denied]
     expect(traceAsks(events).asks).toMatchObject([{ inner: { kind: 'denied', rule: 'approval-rejected' } }])
+  })
+
+  it('without an id still explains it', () => {
+    const nameless = [
+      { ...asked, data: { callId: 'a:code:1' } },
+      { ...decided(''), data: { outcome: 'unavailable' } },
+    ]
+    const events = [call('a'), started('a'), ...nameless, settled('a', 'Error: no', 1, true)]
+    expect(traceAsks(events).asks).toMatchObject([{ inner: { kind: 'denied', rule: 'approval-unavailable' } }])
   })
 
   it('that was granted, or belongs to another call, explains nothing', () => {

@@ -1,6 +1,7 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { Context } from '@deepseek-ai/cordis'
+import { GOAL_ROUND_ASK_DENIAL } from '@deepseek-ai/dsh-goal-round-driver'
 import { createUserMessage } from '@deepseek-ai/dsh-llm'
 import { SessionId } from '@deepseek-ai/dsh-session'
 import { traceLog } from '../src/index.ts'
@@ -166,18 +167,30 @@ describe('a question in a program', () => {
     expect((await traced(session)).asks).toMatchObject([{ outer: 'lacks', verdict: 'lost-in-program' }])
   })
 
-  it('is lost although the answer is a word of the goal prompt', async () => {
-    const human = () => Promise.resolve({ answers: [{ id: 'colour', selected: [], custom: 'Continue' }] })
-    const session = await realSession({
+  it('is lost in a goal round of the published driver, and the next rounds spin', async () => {
+    const session = await realSession({ mode: 'code', driver: 'stock', steps: [program(ASK_AND_DROP)] })
+    await session.goal(32)
+
+    expect((await traced(session)).asks).toMatchObject([
+      { turn: 1, goalRound: { round: 1 }, verdict: 'lost-in-program', roundsSpun: 31 },
+    ])
+  })
+
+  it('is lost although the answer is a word of the goal prompt that the next request begins with', async () => {
+    const session: RealSession = await realSession({
       mode: 'code',
-      steps: [{ say: 'ready' }, program(ASK_AND_DROP)],
-      human,
+      steps: [program(ASK_AND_DROP)],
+      human: () => Promise.resolve({ answers: [{ id: 'colour', selected: [], custom: 'objective' }] }),
+      setup: ctx =>
+        ctx.on('tools/result', ({ name }) => {
+          if (name === 'run_code') session.agent.cancel({ kind: 'user' })
+        }),
     })
     await session.say('paint it')
     await session.goal(2)
 
     expect((await traced(session)).asks).toMatchObject([
-      { turn: 2, goalRound: { round: 1 }, verdict: 'lost-in-program', roundsSpun: 1 },
+      { context: 'lacks', verdict: 'lost-in-program', roundsSpun: 2 },
     ])
   })
 
@@ -310,6 +323,56 @@ describe('a question that nobody is asked', () => {
 
     const { report } = await traceLog(logUnder(session.root))
     expect(report.asks).toMatchObject([{ inner: { kind: 'denied', rule: 'delegated-caller' }, verdict: 'denied' }])
+  })
+
+  it.each([
+    ['native', 'carries'],
+    ['code', 'carries'],
+    ['swallowed', 'lacks'],
+  ] as const)('is denied by the guard in a goal round: %s', async (kind, layer) => {
+    const swallow = 'try { await tools.ask_user_question(COLOUR) } catch { return "went on" }'
+    const steps = { native: ask(), code: program(ASK_AND_RETURN), swallowed: program(swallow) }
+    const asked: unknown[] = []
+    const session = await realSession({
+      mode: kind === 'native' ? 'native' : 'code',
+      steps: [steps[kind]],
+      human: request => {
+        asked.push(request)
+        return Promise.resolve(BLUE)
+      },
+    })
+    await session.goal(2)
+
+    const { asks, summary } = await traced(session)
+    expect(asked).toEqual([])
+    expect(asks).toMatchObject([
+      {
+        mode: kind === 'native' ? 'native' : 'nested',
+        goalRound: { round: 1 },
+        inner: { kind: 'denied', rule: 'goal-round', message: GOAL_ROUND_ASK_DENIAL },
+        outer: layer,
+        context: layer,
+        verdict: 'denied',
+        roundsSpun: 0,
+      },
+    ])
+    expect(summary.verdicts).toMatchObject({ denied: 1, 'lost-in-program': 0 })
+  })
+
+  it('is denied by the guard even after an approval let it pass', async () => {
+    const session = await realSession({
+      mode: 'code',
+      steps: [program(ASK_AND_RETURN)],
+      setup: ctx => {
+        ctx.on('tools/pre-execute', ({ name }, next) =>
+          name === 'ask_user_question' ? Promise.resolve({ kind: 'ask' }) : next(),
+        )
+        ctx.on('approval/request', () => Promise.resolve('allowed-once'))
+      },
+    })
+    await session.goal(1)
+
+    expect((await traced(session)).asks).toMatchObject([{ inner: { kind: 'denied', rule: 'goal-round' } }])
   })
 
   it.each([

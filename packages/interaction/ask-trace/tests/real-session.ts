@@ -13,6 +13,7 @@ import { mountAgentLoopTestDependencies } from '@deepseek-ai/dsh-agent-loop-test
 import { WorkerThreadCodeRuntime } from '@deepseek-ai/dsh-code-runtime-worker-thread'
 import { GoalService } from '@deepseek-ai/dsh-goal'
 import * as goalRoundDriver from '@deepseek-ai/dsh-goal-round-driver'
+import * as stockGoalRoundDriver from 'stock-goal-round-driver'
 import { CallId, createUserMessage, LlmAdapter, type StreamChunk } from '@deepseek-ai/dsh-llm'
 import { SessionId } from '@deepseek-ai/dsh-session'
 import { JsonlSessionPersistence } from '@deepseek-ai/dsh-session-persistence-jsonl'
@@ -91,6 +92,8 @@ export interface RealSession {
 export interface SessionOptions {
   readonly steps: readonly Step[]
   readonly mode?: 'native' | 'code'
+  /** Which goal round driver: ours guards the question tool, the published one does not. */
+  readonly driver?: 'stock'
   readonly compression?: 'zstd' | 'none'
   readonly root?: string
   readonly resume?: string
@@ -125,7 +128,7 @@ export async function realSession(options: SessionOptions): Promise<RealSession>
   await ctx.plugin(UserQuestionService)
   await ctx.plugin(toolAskUser)
   await ctx.plugin(GoalService)
-  await ctx.plugin(goalRoundDriver)
+  await ctx.plugin(options.driver === 'stock' ? stockGoalRoundDriver : goalRoundDriver)
   await ctx.plugin(toolGoal, {})
   const model = new ScriptedModel(options.steps)
   ctx.llm.registerAdapter(['scripted'], model)
