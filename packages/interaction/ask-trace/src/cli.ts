@@ -5,7 +5,7 @@
 import { findLogs } from './find-logs.ts'
 import { addSummaries, hasTrouble } from './summary.ts'
 import { logLines, summaryLine } from './table.ts'
-import { defectOf, traceLog, type LogDefect, type LogTrace } from './trace-log.ts'
+import { traceLog, type LogDefect, type LogTrace } from './trace-log.ts'
 import { visible, visibleJson } from './visible.ts'
 
 const USAGE = `Usage: dsh-ask-trace <session.jsonl | session.jsonl.zstd | folder>... [--json]
@@ -78,15 +78,11 @@ function parse(args: readonly string[]): { paths: string[]; json: boolean; help:
 }
 
 async function traceInput(input: string): Promise<Input> {
-  try {
-    const traces: LogTrace[] = []
-    for (const path of await findLogs(input)) traces.push(await traceLog(path))
-    // A file that fails on its first line is no log at all; one that fails later is traced up to there.
-    const logs = traces.filter(({ defect, report }) => defect === undefined || report.summary.asks > 0)
-    const defects = traces.flatMap(({ path, defect }) => (defect === undefined ? [] : [{ path, ...defect }]))
-    return { logs, defects }
-  }
-  catch (error) {
-    return { logs: [], defects: [{ path: input, ...defectOf(error) }] }
-  }
+  const found = await findLogs(input)
+  const traces: LogTrace[] = []
+  for (const path of found.logs) traces.push(await traceLog(path))
+  // A file that fails on its first line is no log at all; one that fails later is traced up to there.
+  const logs = traces.filter(({ defect, report }) => defect === undefined || report.summary.asks > 0)
+  const defects = traces.flatMap(({ path, defect }) => (defect === undefined ? [] : [{ path, ...defect }]))
+  return { logs, defects: [...found.defects, ...defects] }
 }

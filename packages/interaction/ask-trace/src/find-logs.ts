@@ -10,23 +10,49 @@ import { messageOf, SessionLogError } from './log-error.ts'
 /** The harness gives every session a folder of its own and its log one of these names. */
 const LOG_NAMES: ReadonlySet<string> = new Set(['session.jsonl', 'session.jsonl.zstd'])
 
+/** What an argument names. */
+export interface FoundLogs {
+  /** The logs, in the order of their paths. */
+  readonly logs: readonly string[]
+  /** What could not be looked into. */
+  readonly defects: readonly { readonly path: string; readonly message: string }[]
+}
+
 /**
  * @param input - a file, taken whatever its name, or a folder, searched at any depth. Symbolic links inside a folder
  *   are not followed.
- * @returns the logs, in the order of their paths.
- * @throws {SessionLogError} when there is nothing by this name, when a folder cannot be read, or holds no log.
+ * @returns the logs; a defect says when there is nothing by this name, or no log in the folder, or when a folder
+ *   cannot be read.
  */
-export async function findLogs(input: string): Promise<string[]> {
+export async function findLogs(input: string): Promise<FoundLogs> {
   try {
-    if (!(await stat(input)).isDirectory()) return [input]
-    const entries = await readdir(input, { recursive: true, withFileTypes: true })
-    const logs = entries.filter(entry => entry.isFile() && LOG_NAMES.has(entry.name))
-    if (logs.length === 0) throw new SessionLogError(`a folder without any ${[...LOG_NAMES].join(' or ')}`)
-    return logs.map(({ parentPath, name }) => join(parentPath, name)).sort()
+    if (!(await stat(input)).isDirectory()) return { logs: [input], defects: [] }
   }
   catch (error) {
-    throw error instanceof SessionLogError ? error : cannotOpen(error)
+    return { logs: [], defects: [{ path: input, message: cannotOpen(error).message }] }
   }
+  const { logs, defects } = await searchFolder(input)
+  if (logs.length > 0 || defects.length > 0) return { logs: logs.sort(), defects }
+  return { logs, defects: [{ path: input, message: `a folder without any ${[...LOG_NAMES].join(' or ')}` }] }
+}
+
+async function searchFolder(root: string) {
+  const logs: string[] = []
+  const defects: { path: string; message: string }[] = []
+  const folders = [root]
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    try {
+      for (const entry of await readdir(folder, { withFileTypes: true })) {
+        const path = join(folder, entry.name)
+        if (entry.isDirectory()) folders.push(path)
+        else if (entry.isFile() && LOG_NAMES.has(entry.name)) logs.push(path)
+      }
+    }
+    catch (error) {
+      defects.push({ path: folder, message: cannotOpen(error).message })
+    }
+  }
+  return { logs, defects }
 }
 
 /** What a failed system call means, in words. */

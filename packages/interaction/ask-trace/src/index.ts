@@ -3,7 +3,7 @@
  * @module @deepseek-ai/dsh-ask-trace
  */
 export { createAskTrace, traceAsks, type AskTrace } from './ask-trace.ts'
-export { findLogs } from './find-logs.ts'
+export { findLogs, type FoundLogs } from './find-logs.ts'
 export { SessionLogError } from './log-error.ts'
 export { readSessionLog } from './session-log.ts'
 export { traceLog, type LogDefect, type LogTrace } from './trace-log.ts'

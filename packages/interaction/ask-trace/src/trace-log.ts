@@ -50,11 +50,7 @@ async function foldInto(
   }
 }
 
-/**
- * @param error - what reading threw.
- * @returns it as a defect; anything but a defect is thrown on.
- */
-export function defectOf(error: unknown): LogDefect {
+function defectOf(error: unknown): LogDefect {
   if (!(error instanceof SessionLogError)) throw error
   const { message, line } = error
   return { message, ...(line === undefined ? {} : { line }) }

@@ -1,11 +1,22 @@
 import { chmodSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { runCli } from '../src/cli.ts'
 import { cannotOpen } from '../src/find-logs.ts'
-import { defectOf } from '../src/trace-log.ts'
 import { call, started } from './events.ts'
 import { DELIVERED, file, folder, frames, HEADER, jsonl, LOST } from './log-files.ts'
+
+/** Folders that this process may not read: nothing is shut to the user that tests often run as. */
+const unreadable = vi.hoisted(() => new Set<string>())
+
+vi.mock(import('node:fs/promises'), async original => {
+  const fs = await original()
+  const readdir = (path: string, ...rest: unknown[]) =>
+    unreadable.has(path)
+      ? Promise.reject(Object.assign(new Error('shut'), { code: 'EACCES' }))
+      : (fs.readdir as (...args: unknown[]) => unknown)(path, ...rest)
+  return { ...fs, readdir } as typeof fs
+})
 
 async function cli(...args: readonly string[]) {
   let out = ''
@@ -93,6 +104,17 @@ describe('a folder', () => {
     expect(out).toContain('2 questions in 2 logs')
   })
 
+  it('that cannot be read is an error, and the others are traced', async () => {
+    const root = folder()
+    for (const name of ['open', 'shut']) mkdirSync(join(root, name))
+    log(LOST, 'session.jsonl', join(root, 'open'))
+    unreadable.add(join(root, 'shut'))
+    const { code, out, errors } = await cli(root)
+    expect(code).toBe(2)
+    expect(out).toContain('1 question in 1 log: 1 lost-in-program')
+    expect(errors).toEqual([`dsh-ask-trace: ${root}/shut: permission denied`])
+  })
+
   it('without a log is an error', async () => {
     const root = folder()
     expect(await cli(root)).toMatchObject({
@@ -145,9 +167,5 @@ describe('an error message', () => {
     expect(cannotOpen({ code: 'EACCES' }).message).toBe('permission denied')
     expect(cannotOpen(new Error('disk on fire')).message).toBe('cannot be read: disk on fire')
     expect(cannotOpen('odd').message).toBe('cannot be read: odd')
-  })
-
-  it('is made of defects only: a fault of this program is thrown on', () => {
-    expect(() => defectOf(new TypeError('bug'))).toThrow('bug')
   })
 })

@@ -14,10 +14,10 @@ import { WorkerThreadCodeRuntime } from '@deepseek-ai/dsh-code-runtime-worker-th
 import { GoalService } from '@deepseek-ai/dsh-goal'
 import * as goalRoundDriver from '@deepseek-ai/dsh-goal-round-driver'
 import * as stockGoalRoundDriver from 'stock-goal-round-driver'
+import * as stockToolAskUser from 'stock-tool-ask-user'
 import { CallId, createUserMessage, LlmAdapter, type StreamChunk } from '@deepseek-ai/dsh-llm'
 import { SessionId } from '@deepseek-ai/dsh-session'
 import { JsonlSessionPersistence } from '@deepseek-ai/dsh-session-persistence-jsonl'
-import * as toolAskUser from '@deepseek-ai/dsh-tool-ask-user'
 import * as toolGoal from '@deepseek-ai/dsh-tool-goal'
 import { ApprovalService } from '@deepseek-ai/dsh-user-approval'
 import {
@@ -126,7 +126,8 @@ export async function realSession(options: SessionOptions): Promise<RealSession>
   await ctx.plugin(WorkerThreadCodeRuntime, {})
   await ctx.plugin(ApprovalService, {})
   await ctx.plugin(UserQuestionService)
-  await ctx.plugin(toolAskUser)
+  // The published tool: a program can throw its answer away.
+  await ctx.plugin(stockToolAskUser)
   await ctx.plugin(GoalService)
   await ctx.plugin(options.driver === 'stock' ? stockGoalRoundDriver : goalRoundDriver)
   await ctx.plugin(toolGoal, {})
