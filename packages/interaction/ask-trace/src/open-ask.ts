@@ -99,7 +99,8 @@ export class OpenAsk {
 
   /** A text that the next request is built from. */
   read(key: number, text: string): void {
-    this.evidence.set(key, needlesIn(text, this.needles))
+    const found = needlesIn(text, this.needles)
+    if (found.length > 0) this.evidence.set(key, found)
   }
 
   /** The message that brings this question's answer back. */

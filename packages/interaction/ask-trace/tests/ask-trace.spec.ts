@@ -119,6 +119,14 @@ describe('call ids that repeat', () => {
   })
 })
 
+describe('a result that replaces an older one', () => {
+  it('is no result of the open call with the same id', () => {
+    const pruned = replacing(result('a', '[cut]'), 1)
+    const events = [stepStart(), call('a'), started('a'), pruned, settled('a', answerJson('Blue')), result('a', 'Blue')]
+    expect(layers([...events, ...request()])).toEqual([['answered', 'carries', 'carries', 'delivered']])
+  })
+})
+
 describe('the outer layer', () => {
   it('is missing while the program runs, and then the answer is not lost', () => {
     const events = [turnStart(1), stepStart(), call('a'), started('a'), settled('a', answerJson('Blue'))]

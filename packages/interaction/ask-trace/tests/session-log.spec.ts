@@ -104,6 +104,14 @@ describe('a line', () => {
     )
   })
 
+  it('is kept when its bytes are overwritten before its end arrives', () => {
+    const splitter = new LineSplitter()
+    const chunk = Buffer.from('ab')
+    expect([...splitter.push(chunk)]).toEqual([])
+    chunk.fill('x')
+    expect([...splitter.push(Buffer.from('c\n'))]).toEqual(['abc'])
+  })
+
   it('is refused before it is held, whatever its end', () => {
     expect(() => [...new LineSplitter(4).push(Buffer.from('abcde\n'))]).toThrow('longer than 4 bytes')
   })

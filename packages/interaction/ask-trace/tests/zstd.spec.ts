@@ -90,6 +90,15 @@ describe('a chain of frames', () => {
   })
 })
 
+it('no more of a frame is decoded at once than a small frame may hold', async () => {
+  const sizes: number[] = []
+  for await (const piece of decodeZstd(chunks(frame(Buffer.alloc(64 * 1024 * 1024, 'x'))), () => undefined)) {
+    sizes.push(piece.length)
+  }
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(64 * 1024 * 1024)
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(4 * 1024 * 1024)
+})
+
 describe('a file that ends inside a frame', () => {
   it('gives the frames before it, and says where it starts', async () => {
     const first = frame(Buffer.from('one\n'))
