@@ -15,14 +15,24 @@
  * @module @deepseek-ai/dsh-ask-trace/ask-trace
  */
 import { TOOL_NOT_STARTED, TOOL_OUTCOME_UNKNOWN } from '@deepseek-ai/dsh-session'
-import { answerNeedles, messageNeedles } from './carries.ts'
-import { answersOf, contentText, list, number, questionsOf, record, text, type JsonRecord } from './event-view.ts'
-import { failureOf } from './failure.ts'
-import { OpenAsk, type AskStart, type RootCall } from './open-ask.ts'
-import { roundsSpun, SpinCounter } from './spin.ts'
+import {
+  contentText,
+  isErrorResult,
+  isHarnessText,
+  isReplacement,
+  list,
+  number,
+  questionsOf,
+  record,
+  text,
+  type JsonRecord,
+} from './event-view.ts'
+import { OpenAsk, type AskStart } from './open-ask.ts'
+import { readReceipt, type Receipt } from './receipt.ts'
+import { SpinCounter, type SpinSpan } from './spin.ts'
 import { summarize } from './summary.ts'
+import { TurnCalls, type RootCall } from './turn-calls.ts'
 import type { AskReport, PendingReason } from './types.ts'
-import { LOST } from './verdict.ts'
 import { isWriteBack, messageId, writeBackTarget } from './write-back.ts'
 
 const TOOL = 'ask_user_question'
@@ -58,10 +68,7 @@ class AskFold implements AskTrace {
   private readonly asks: OpenAsk[] = []
   /** Not yet concluded by a request, oldest first. */
   private open: OpenAsk[] = []
-  /** Calls of the open turn that have no result yet, oldest first. */
-  private calls: RootCall[] = []
-  /** Questions of the last assistant message, by call id: one that is never started has no call event. */
-  private readonly requested = new Map<string, unknown>()
+  private readonly calls = new TurnCalls(TOOL)
   private readonly approvals = new Map<string, OpenAsk>()
   private readonly spin = new SpinCounter()
   private turn: number | undefined
@@ -93,7 +100,7 @@ class AskFold implements AskTrace {
         break
       case 'assistant/message':
         this.request()
-        this.noteRequested(record(data.message))
+        this.calls.request(record(data.message))
         break
       case 'tool/call':
         this.toolCall(event, data)
@@ -120,15 +127,13 @@ class AskFold implements AskTrace {
   }
 
   finish(): AskReport {
-    const { rounds } = this.spin
-    const asks = this.asks.map(ask => ask.snapshot(this.lastTime, rounds))
-    return { asks, summary: summarize(asks, roundsSpun(this.asks, rounds)) }
+    const asks = this.asks.map(ask => ask.snapshot(this.lastTime, this.spin))
+    return { asks, summary: summarize(asks, this.spin.union(this.asks.flatMap(lossSpans))) }
   }
 
   private endTurn(event: JsonRecord): void {
     for (const ask of this.open) ask.close(number(event.time))
-    this.calls = []
-    this.requested.clear()
+    this.calls.clear()
     this.approvals.clear()
     this.turn = undefined
     this.goalRound = undefined
@@ -177,21 +182,11 @@ class AskFold implements AskTrace {
     const concluded = this.open.filter(ask => ask.requestedIn(this.step))
     this.open = this.open.filter(ask => !ask.requestedIn(this.step))
     for (const ask of concluded) ask.conclude()
-    const lost = concluded.filter(ask => LOST.has(ask.verdict))
-    if (concluded.some(ask => ask.verdict.startsWith('delivered'))) this.spin.stop()
-    for (const ask of lost) this.spin.lose(ask)
-  }
-
-  private noteRequested(message: JsonRecord): void {
-    this.requested.clear()
-    for (const block of list(message.content).map(record)) {
-      if (block.type === 'tool-call' && block.name === TOOL) this.requested.set(text(block.id) ?? '', block.arguments)
-    }
+    if (concluded.some(({ verdict }) => verdict.startsWith('delivered'))) this.spin.stop(concluded.flatMap(lossSpans))
   }
 
   private toolCall(event: JsonRecord, data: JsonRecord): void {
-    const root = { callId: text(data.callId) ?? '' }
-    this.calls.push(root)
+    const root = this.calls.start(text(data.callId) ?? '')
     if (data.name === TOOL) this.openNative(event, root, data.arguments)
   }
 
@@ -221,33 +216,20 @@ class AskFold implements AskTrace {
   private dispatchStart(event: JsonRecord, data: JsonRecord): OpenAsk {
     const rootId = text(data.rootCallId) ?? ''
     const calls = { root: rootId, parent: text(data.parentCallId) ?? '', sub: text(data.subCallId) ?? '' }
-    const root = this.calls.findLast(({ callId }) => callId === rootId) ?? this.unseenCall(rootId)
-    return this.openAsk(event, { mode: 'nested', calls, questions: questionsOf(data.arguments) }, root)
-  }
-
-  /** A log may begin in the middle of a call. */
-  private unseenCall(callId: string): RootCall {
-    const root = { callId }
-    this.calls.push(root)
-    return root
+    const start = { mode: 'nested', calls, questions: questionsOf(data.arguments) } as const
+    return this.openAsk(event, start, this.calls.around(rootId))
   }
 
   private dispatchEnd(event: JsonRecord, data: JsonRecord): void {
     const ask = this.open.find(({ waiting, start }) => waiting && start.calls.sub === (text(data.subCallId) ?? ''))
-    this.receive(ask ?? this.dispatchStart(event, data), event, contentText(data.content), data.isError === true)
+    const receipt = { text: contentText(data.content), isError: data.isError === true }
+    this.receive(ask ?? this.dispatchStart(event, data), event, receipt)
   }
 
-  private receive(ask: OpenAsk, event: JsonRecord, receipt: string, isError: boolean, code?: string): void {
-    const time = number(event.time)
-    ask.roundsAtReceipt = this.spin.rounds
-    if (isError) {
-      const inner = failureOf(receipt, { code, approval: ask.approval })
-      ask.receive(inner, messageNeedles(inner.message), time)
-      return
-    }
-    const answers = answersOf(receipt)
-    const needles = answers === undefined ? messageNeedles(receipt) : answerNeedles(answers, ask.start.questions)
-    ask.receive({ kind: 'answered', answers: answers ?? [] }, needles, time)
+  private receive(ask: OpenAsk, event: JsonRecord, receipt: Receipt): void {
+    const { inner, needles } = readReceipt({ ...receipt, approval: ask.approval }, ask.start.questions)
+    ask.receive(inner, needles, number(event.time))
+    ask.spin = this.spin.begin()
   }
 
   private toolResult(event: JsonRecord, data: JsonRecord): void {
@@ -260,25 +242,23 @@ class AskFold implements AskTrace {
   private settleCall(event: JsonRecord, data: JsonRecord, message: JsonRecord, content: string): void {
     const callId = text(record(message.source).callId) ?? ''
     const code = text(record(data.error).code)
-    const root = this.calls.find(call => call.callId === callId)
-    this.calls = this.calls.filter(call => call !== root)
+    const root = this.calls.end(callId)
     const asks = root === undefined ? this.neverStarted(event, callId) : this.open.filter(ask => ask.root === root)
     for (const ask of asks) {
       if (isRepair(code)) {
         ask.close(number(event.time), code)
         continue
       }
-      if (ask.start.mode === 'native') this.receive(ask, event, content, isErrorResult(message), code)
+      if (ask.start.mode === 'native')
+        this.receive(ask, event, { text: content, isError: isErrorResult(message), code })
       ask.return(content)
     }
   }
 
   /** A question that the model asked for and that no call event followed: crash repair closes it with a result alone. */
   private neverStarted(event: JsonRecord, callId: string): OpenAsk[] {
-    if (!this.requested.has(callId)) return []
-    const ask = this.openNative(event, { callId }, this.requested.get(callId))
-    this.requested.delete(callId)
-    return [ask]
+    const requested = this.calls.takeRequested(callId)
+    return requested === undefined ? [] : [this.openNative(event, { callId }, requested.args)]
   }
 
   private approvalAsked(data: JsonRecord): void {
@@ -292,17 +272,8 @@ class AskFold implements AskTrace {
   }
 }
 
-/** Goal prompts and runtime snapshots are the harness's own words: an answer that is a word of theirs is not in them. */
-function isHarnessText({ kind, plugin }: JsonRecord): boolean {
-  return kind === 'goal' || (kind === 'plugin' && plugin === '@deepseek-ai/dsh-system-prompt')
-}
-
-function isReplacement(event: JsonRecord): boolean {
-  return record(event.surfaceOp).op === 'replace'
-}
-
-function isErrorResult(message: JsonRecord): boolean {
-  return list(message.content).some(block => record(block).isError === true)
+function lossSpans({ lossSpan }: OpenAsk): SpinSpan[] {
+  return lossSpan === undefined ? [] : [lossSpan]
 }
 
 function isRepair(code: string | undefined): code is PendingReason {

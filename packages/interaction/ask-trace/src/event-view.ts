@@ -100,3 +100,21 @@ function answer(value: JsonRecord): TracedAnswer {
     ...(custom === undefined ? {} : { custom }),
   }
 }
+
+/**
+ * Goal prompts and runtime snapshots are the harness's own words: an answer that is a word of theirs is not in them.
+ * @param source - where a message came from.
+ */
+export function isHarnessText({ kind, plugin }: JsonRecord): boolean {
+  return kind === 'goal' || (kind === 'plugin' && plugin === '@deepseek-ai/dsh-system-prompt')
+}
+
+/** @returns whether a later event takes the place of earlier ones, as compaction and pruning do. */
+export function isReplacement(event: JsonRecord): boolean {
+  return record(event.surfaceOp).op === 'replace'
+}
+
+/** @returns whether a tool-result message says that its call failed. */
+export function isErrorResult(message: JsonRecord): boolean {
+  return list(message.content).some(block => record(block).isError === true)
+}

@@ -3,22 +3,13 @@
  * @module @deepseek-ai/dsh-ask-trace/open-ask
  */
 import { needlesIn, type Needle } from './carries.ts'
+import type { SpinCounter, SpinSpan } from './spin.ts'
+import type { RootCall } from './turn-calls.ts'
 import type { ContextLayer, InnerLayer, OuterLayer, PendingReason, TracedAsk, Verdict } from './types.ts'
-import { verdictOf } from './verdict.ts'
+import { LOST, verdictOf } from './verdict.ts'
 
 /** What is known of a question when it is asked. */
 export type AskStart = Pick<TracedAsk, 'mode' | 'calls' | 'turn' | 'goalRound' | 'seq' | 'time' | 'questions'>
-
-/** One call that the model itself made. */
-export interface RootCall {
-  readonly callId: string
-}
-
-/** Goal rounds that followed a loss: from one count of rounds to another, or to the log's end. */
-export interface SpinSpan {
-  readonly from: number
-  to: number | undefined
-}
 
 /** The state of one question. A trace feeds it every later event that concerns it, in order. */
 export class OpenAsk {
@@ -30,9 +21,7 @@ export class OpenAsk {
   approval: string | undefined
   /** The write-back that waits in the inbox for this question. */
   queuedMessageId: string | undefined
-  /** Goal rounds that had begun when the receipt came. */
-  roundsAtReceipt = 0
-  /** Set once the answer is known to be lost. */
+  /** Goal rounds that followed the receipt. */
   spin: SpinSpan | undefined
 
   /** How many steps had begun. */
@@ -62,6 +51,11 @@ export class OpenAsk {
     const { outer, context } = this
     const writeBack = this.writtenBack ? 'entered' : this.queuedMessageId === undefined ? 'none' : 'queued'
     return verdictOf({ inner: this.inner.kind, outer, context, writeBack, running: !this.over })
+  }
+
+  /** Goal rounds that followed, if the answer is lost. */
+  get lossSpan(): SpinSpan | undefined {
+    return LOST.has(this.verdict) ? this.spin : undefined
   }
 
   /** Whether a write-back can be this question's: it came back from a program and was not written back before. */
@@ -125,12 +119,12 @@ export class OpenAsk {
 
   /**
    * @param lastTime - time of the log's last event.
-   * @param rounds - goal rounds that have begun in the log.
+   * @param rounds - the log's goal rounds.
    * @returns the question as it stands now.
    */
-  snapshot(lastTime: number | undefined, rounds: number): TracedAsk {
+  snapshot(lastTime: number | undefined, rounds: SpinCounter): TracedAsk {
     const end = this.endTime ?? (this.pending ? lastTime : undefined)
-    const { start, inner, outer, context, writtenBack, verdict, spin } = this
+    const { start, inner, outer, context, writtenBack, verdict, lossSpan } = this
     return {
       ...start,
       inner,
@@ -139,7 +133,7 @@ export class OpenAsk {
       writtenBack,
       ...(start.time === undefined || end === undefined ? {} : { waitedMs: end - start.time }),
       verdict,
-      roundsSpun: spin === undefined ? 0 : (spin.to ?? rounds) - spin.from,
+      roundsSpun: lossSpan === undefined ? 0 : rounds.length(lossSpan),
     }
   }
 

@@ -1,45 +1,54 @@
 /**
  * Goal rounds that spin after an answer was lost: those that begin before the human writes again, or before a later
- * answer arrives.
+ * answer arrives. Whether an answer is lost shows only at the next request, so rounds are counted from every receipt.
  * @module @deepseek-ai/dsh-ask-trace/spin
  */
-import type { OpenAsk, SpinSpan } from './open-ask.ts'
 
-/** Counts goal rounds, and which of them follow a loss. */
+/** Rounds that followed a receipt: from one count of rounds to another, or to the log's end. */
+export interface SpinSpan {
+  readonly from: number
+  to: number | undefined
+}
+
+/** Counts goal rounds, and which of them follow a receipt. */
 export class SpinCounter {
   rounds = 0
-  private spinning: SpinSpan[] = []
+  private open: SpinSpan[] = []
 
   /** A goal round begins. */
   round(): void {
     this.rounds += 1
   }
 
-  /** Something new reached the model: what it does from here on is no longer for want of the lost answer. */
-  stop(): void {
-    for (const span of this.spinning) span.to = this.rounds
-    this.spinning = []
+  /**
+   * Something new reached the model: what it does from here on is no longer for want of an earlier answer.
+   * @param running - spans of answers that were lost only now; they go on.
+   */
+  stop(running: readonly SpinSpan[] = []): void {
+    for (const span of this.open) if (!running.includes(span)) span.to = this.rounds
+    this.open = [...running]
   }
 
-  /** An answer is lost; rounds count from its receipt. */
-  lose(ask: OpenAsk): void {
-    ask.spin = { from: ask.roundsAtReceipt, to: undefined }
-    this.spinning.push(ask.spin)
+  /** @returns the rounds to come, until the next stop. */
+  begin(): SpinSpan {
+    const span: SpinSpan = { from: this.rounds, to: undefined }
+    this.open.push(span)
+    return span
   }
-}
 
-/**
- * @param asks - all questions of a log.
- * @param rounds - goal rounds that have begun.
- * @returns the rounds that spun after any loss, each counted once.
- */
-export function roundsSpun(asks: readonly OpenAsk[], rounds: number): number {
-  const spans = asks.flatMap(({ spin }) => (spin === undefined ? [] : [{ from: spin.from, to: spin.to ?? rounds }]))
-  let total = 0
-  let counted = 0
-  for (const { from, to } of spans.sort((a, b) => a.from - b.from)) {
-    total += Math.max(0, to - Math.max(from, counted))
-    counted = Math.max(counted, to)
+  /** @returns how many rounds the span has. */
+  length({ from, to }: SpinSpan): number {
+    return (to ?? this.rounds) - from
   }
-  return total
+
+  /** @returns how many rounds lie in any of the spans, each counted once. */
+  union(spans: readonly SpinSpan[]): number {
+    let total = 0
+    let counted = 0
+    for (const { from, to = this.rounds } of spans.toSorted((a, b) => a.from - b.from)) {
+      total += Math.max(0, to - Math.max(from, counted))
+      counted = Math.max(counted, to)
+    }
+    return total
+  }
 }

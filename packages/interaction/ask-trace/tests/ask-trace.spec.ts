@@ -360,6 +360,16 @@ describe('rounds spun', () => {
     expect(spun([...lost('a'), round(1), human('hello?'), round(2), round(3)])).toEqual([[1], 1])
   })
 
+  it('end with the next word of the human, even before the request that shows the loss', () => {
+    const cancelled = [...asking('a', 'asked'), round(1), human('go on'), ...request(), round(2)]
+    expect(spun(cancelled)).toEqual([[1], 1])
+  })
+
+  it('do not end with an answer that arrives while another is lost', () => {
+    const both = [call('b'), started('b'), settled('b', answerJson('Red')), result('b', 'Red')]
+    expect(spun([...asking('a', 'asked'), ...both, ...request(), round(1)])).toEqual([[1, 0], 1])
+  })
+
   it('end with the next answer that arrives', () => {
     expect(spun([...lost('a'), round(1), ...asking('b', 'Blue'), ...request(), round(2)])).toEqual([[1, 0], 1])
   })

@@ -1,0 +1,67 @@
+/**
+ * The calls of the open turn. Call ids may repeat, so that a call is an object here, and calls pair with their results
+ * by order.
+ * @module @deepseek-ai/dsh-ask-trace/turn-calls
+ */
+import { list, record, text, type JsonRecord } from './event-view.ts'
+
+/** One call that the model itself made. */
+export interface RootCall {
+  readonly callId: string
+}
+
+/** Which calls wait for a result, and which were asked for but never started. */
+export class TurnCalls {
+  /** Without a result, oldest first. */
+  private open: RootCall[] = []
+  /** Arguments of the tool's calls in the last assistant message, by id: one that is never started has no event. */
+  private readonly requested = new Map<string, unknown>()
+  private readonly tool: string
+
+  /**
+   * @param tool - the tool whose requested calls are kept.
+   */
+  constructor(tool: string) {
+    this.tool = tool
+  }
+
+  /** The model's message asks for calls. */
+  request(message: JsonRecord): void {
+    this.requested.clear()
+    for (const { type, name, id, arguments: args } of list(message.content).map(record)) {
+      if (type === 'tool-call' && name === this.tool) this.requested.set(text(id) ?? '', args)
+    }
+  }
+
+  /** A call begins. */
+  start(callId: string): RootCall {
+    const call = { callId }
+    this.open.push(call)
+    this.requested.delete(callId)
+    return call
+  }
+
+  /** @returns the call that a nested call belongs to; a log may begin in the middle of one. */
+  around(callId: string): RootCall {
+    return this.open.findLast(call => call.callId === callId) ?? this.start(callId)
+  }
+
+  /** @returns the call that a result ends, if one is open. */
+  end(callId: string): RootCall | undefined {
+    const call = this.open.find(open => open.callId === callId)
+    this.open = this.open.filter(open => open !== call)
+    return call
+  }
+
+  /** @returns the arguments of a call that was asked for and never started, once. */
+  takeRequested(callId: string): { readonly args: unknown } | undefined {
+    const args = this.requested.get(callId)
+    return this.requested.delete(callId) ? { args } : undefined
+  }
+
+  /** The turn is over. */
+  clear(): void {
+    this.open = []
+    this.requested.clear()
+  }
+}
