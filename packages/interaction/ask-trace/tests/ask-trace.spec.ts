@@ -119,6 +119,25 @@ describe('call ids that repeat', () => {
   })
 })
 
+describe('a call that was never started', () => {
+  const requested = {
+    type: 'assistant/message',
+    data: { message: { content: [{ type: 'tool-call', id: 'a', name: 'ask_user_question', arguments: '{}' }] } },
+  }
+  const unstarted = result('a', 'not started', { isError: true, code: 'TOOL_NOT_STARTED' })
+
+  it('is one question, however often its result is written', () => {
+    const [ask, ...others] = traceAsks([requested, unstarted, unstarted]).asks
+    expect(ask).toMatchObject({ mode: 'native', inner: { kind: 'pending', reason: 'TOOL_NOT_STARTED' } })
+    expect(others).toEqual([])
+  })
+
+  it('is none once it has been started', () => {
+    const events = [requested, call('a', 'ask_user_question'), result('a', answerJson('Blue')), unstarted]
+    expect(traceAsks(events).asks).toMatchObject([{ inner: { kind: 'answered' } }])
+  })
+})
+
 describe('a result that replaces an older one', () => {
   it('is no result of the open call with the same id', () => {
     const pruned = replacing(result('a', '[cut]'), 1)
@@ -368,6 +387,12 @@ describe('rounds spun', () => {
   it('do not end with an answer that arrives while another is lost', () => {
     const both = [call('b'), started('b'), settled('b', answerJson('Red')), result('b', 'Red')]
     expect(spun([...asking('a', 'asked'), ...both, ...request(), round(1)])).toEqual([[1, 0], 1])
+  })
+
+  it('end with the next word of the human, also where another answer arrived meanwhile', () => {
+    const both = [call('b'), started('b'), settled('b', answerJson('Red')), result('b', 'Red')]
+    const events = [...asking('a', 'asked'), ...both, ...request(), round(1), human('?'), round(2)]
+    expect(spun(events)).toEqual([[1, 0], 1])
   })
 
   it('end with the next answer that arrives', () => {

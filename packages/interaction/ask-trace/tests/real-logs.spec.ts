@@ -1,6 +1,5 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import type { Context } from '@deepseek-ai/cordis'
 import { GOAL_ROUND_ASK_DENIAL } from '@deepseek-ai/dsh-goal-round-driver'
 import { createUserMessage } from '@deepseek-ai/dsh-llm'
 import { SessionId } from '@deepseek-ai/dsh-session'
@@ -43,20 +42,6 @@ async function traced(session: RealSession) {
   const { report, defect, notes } = await traceLog(await session.flush())
   expect({ defect, notes }).toEqual({ defect: undefined, notes: [] })
   return report
-}
-
-/** The write-back of `dsh-tool-ask-user`, for a harness whose tool has none yet. */
-function writesBack(ctx: Context) {
-  ctx.on('tools/execute', async (exec, next) => {
-    const result = await next()
-    if (exec.name !== 'ask_user_question' || exec.parent === undefined) return result
-    const text = `The user answered:\n<user_answer>\n${JSON.stringify(BLUE)}\n</user_answer>`
-    const message = createUserMessage({
-      content: [{ type: 'text', text }],
-      source: { kind: 'plugin', plugin: 'tool-ask-user', form: 'notice', summary: 'Answer' },
-    })
-    return { ...result, additionalContexts: [message] }
-  })
 }
 
 describe('a native question', () => {
@@ -212,7 +197,7 @@ describe('a question in a program', () => {
   })
 
   it('is delivered by the write-back that the program did not need to know of', async () => {
-    const session = await realSession({ mode: 'code', steps: [program(ASK_AND_DROP)], setup: writesBack })
+    const session = await realSession({ mode: 'code', steps: [program(ASK_AND_DROP)], tool: 'ours' })
     await session.say('paint it')
 
     expect((await traced(session)).asks).toMatchObject([
@@ -222,7 +207,7 @@ describe('a question in a program', () => {
 
   it('is delivered by its write-back for each of two parallel asks', async () => {
     const code = 'await Promise.all([tools.ask_user_question(COLOUR), tools.ask_user_question(COLOUR)])'
-    const session = await realSession({ mode: 'code', steps: [program(code)], setup: writesBack })
+    const session = await realSession({ mode: 'code', steps: [program(code)], tool: 'ours' })
     await session.say('paint it')
 
     const { asks } = await traced(session)
@@ -236,12 +221,11 @@ describe('a question in a program', () => {
     const session: RealSession = await realSession({
       mode: 'code',
       steps: [program(ASK_AND_DROP)],
-      setup: ctx => {
-        writesBack(ctx)
+      tool: 'ours',
+      setup: ctx =>
         ctx.on('tools/result', ({ name }) => {
           if (name === 'run_code') session.agent.cancel({ kind: 'user' }, { keepInbox: true })
-        })
-      },
+        }),
     })
     await session.say('paint it')
     expect((await traced(session)).asks).toMatchObject([{ context: 'no-request-yet', verdict: 'awaiting-request' }])
@@ -254,7 +238,7 @@ describe('a question in a program', () => {
     const session: RealSession = await realSession({
       mode: 'code',
       steps: [program(ASK_AND_DROP)],
-      setup: writesBack,
+      tool: 'ours',
       human: () => {
         session.agent.cancel({ kind: 'user' })
         return Promise.resolve(BLUE)

@@ -18,6 +18,7 @@ import * as stockToolAskUser from 'stock-tool-ask-user'
 import { CallId, createUserMessage, LlmAdapter, type StreamChunk } from '@deepseek-ai/dsh-llm'
 import { SessionId } from '@deepseek-ai/dsh-session'
 import { JsonlSessionPersistence } from '@deepseek-ai/dsh-session-persistence-jsonl'
+import * as toolAskUser from '@deepseek-ai/dsh-tool-ask-user'
 import * as toolGoal from '@deepseek-ai/dsh-tool-goal'
 import { ApprovalService } from '@deepseek-ai/dsh-user-approval'
 import {
@@ -94,6 +95,8 @@ export interface SessionOptions {
   readonly mode?: 'native' | 'code'
   /** Which goal round driver: ours guards the question tool, the published one does not. */
   readonly driver?: 'stock'
+  /** Which question tool: ours writes answers back, the published one lets a program throw them away. */
+  readonly tool?: 'ours'
   readonly compression?: 'zstd' | 'none'
   readonly root?: string
   readonly resume?: string
@@ -126,8 +129,7 @@ export async function realSession(options: SessionOptions): Promise<RealSession>
   await ctx.plugin(WorkerThreadCodeRuntime, {})
   await ctx.plugin(ApprovalService, {})
   await ctx.plugin(UserQuestionService)
-  // The published tool: a program can throw its answer away.
-  await ctx.plugin(stockToolAskUser)
+  await ctx.plugin(options.tool === 'ours' ? toolAskUser : stockToolAskUser)
   await ctx.plugin(GoalService)
   await ctx.plugin(options.driver === 'stock' ? stockGoalRoundDriver : goalRoundDriver)
   await ctx.plugin(toolGoal, {})
