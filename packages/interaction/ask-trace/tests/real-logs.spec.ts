@@ -1,5 +1,5 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { GOAL_ROUND_ASK_DENIAL } from '@deepseek-ai/dsh-goal-round-driver'
 import { createUserMessage } from '@deepseek-ai/dsh-llm'
 import { SessionId } from '@deepseek-ai/dsh-session'
@@ -15,6 +15,8 @@ import {
   waitUntil,
   type RealSession,
 } from './real-session.ts'
+
+vi.setConfig({ testTimeout: 30_000 })
 
 const ASK_AND_DROP = 'await tools.ask_user_question(COLOUR); return "asked"'
 const ASK_AND_RETURN = 'return await tools.ask_user_question(COLOUR)'

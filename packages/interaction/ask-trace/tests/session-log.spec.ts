@@ -1,8 +1,10 @@
 import { packChunkRuns, type SessionEvent } from '@deepseek-ai/dsh-session'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { readSessionLog } from '../src/index.ts'
 import { LineSplitter } from '../src/lines.ts'
 import { folder, frames, file, HEADER, jsonl, LOST, read } from './log-files.ts'
+
+vi.setConfig({ testTimeout: 30_000 })
 
 describe('a session log', () => {
   it.each([

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { createZstdDecompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { frame } from '../../../../scripts/bench-support/session-log.ts'
 import { decodeZstd } from '../src/zstd-decode.ts'
 import { frames } from './log-files.ts'
+
+vi.setConfig({ testTimeout: 30_000 })
 
 /** Chunks of a size, as a file gives them. */
 async function* chunks(bytes: Buffer, size = bytes.length): AsyncGenerator<Buffer> {
