@@ -43,12 +43,12 @@ export class TurnCalls {
 
   /** @returns the call that a nested call belongs to; a log may begin in the middle of one. */
   around(callId: string): RootCall {
-    return this.open.findLast(call => call.callId === callId) ?? this.start(callId)
+    return this.oldest(callId) ?? this.start(callId)
   }
 
   /** @returns the call that a result ends, if one is open. */
   end(callId: string): RootCall | undefined {
-    const call = this.open.find(open => open.callId === callId)
+    const call = this.oldest(callId)
     this.open = this.open.filter(open => open !== call)
     return call
   }
@@ -63,5 +63,9 @@ export class TurnCalls {
   clear(): void {
     this.open = []
     this.requested.clear()
+  }
+
+  private oldest(callId: string): RootCall | undefined {
+    return this.open.find(call => call.callId === callId)
   }
 }

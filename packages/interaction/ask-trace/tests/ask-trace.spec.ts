@@ -193,6 +193,11 @@ describe('the context layer', () => {
     expect(layers(events)).toEqual([['answered', 'carries', 'no-request-yet', 'awaiting-request']])
   })
 
+  it('is settled by the next step, even if the call around the question never returned', () => {
+    const events = [stepStart(), call('a'), started('a'), settled('a', answerJson('Blue'))]
+    expect(layers([...events, ...request()])).toEqual([['answered', 'missing', 'lacks', 'lost-in-program']])
+  })
+
   it('waits for a step that gets an answer of the model', () => {
     const failed = [stepStart(), turnEnd(1), turnStart(2), stepStart()]
     const events = [turnStart(1), ...asking('a', 'asked'), ...failed, human('I said Blue')]
@@ -292,6 +297,12 @@ describe('a write-back', () => {
     expect(verdicts([...queued, stepStart(), back])).toEqual(['awaiting-request'])
     expect(verdicts([...queued, stepStart(), back, chunk()])).toEqual(['delivered-by-write-back'])
     expect(verdicts([...queued, ...request()])).toEqual(['lost-in-program'])
+  })
+
+  it('is known by its message also beside another with the same answer', () => {
+    const backs = [writeBack(answerJson('Blue'), 'm1'), writeBack(answerJson('Blue'), 'm2')]
+    const events = [...twice('Blue', 'Blue'), ...backs.map(inserted), stepStart(), ...backs, chunk()]
+    expect(verdicts(events)).toEqual(['delivered-by-write-back', 'delivered-by-write-back'])
   })
 
   it('in the inbox without a question changes nothing', () => {
