@@ -7,7 +7,7 @@ import type { GoalView } from '@deepseek-ai/dsh-goal'
 import { createUserMessage } from '@deepseek-ai/dsh-llm'
 import { failClosed, readGoal, renderError, warn } from './authority.ts'
 import { renderGoalRoundPrompt } from './prompt.ts'
-import { isCurrent, isDrivable } from './round.ts'
+import { isCurrent, isDrivable, refOf } from './round.ts'
 import type { DriverState } from './state.ts'
 
 /** `FiberState.ACTIVE`: Cordis declares the enum for types only. */
@@ -35,19 +35,20 @@ export function requestDrive(ctx: Context, state: DriverState): void {
   const done = Promise.withResolvers<void>()
   state.run = done.promise
   const end = () => {
-    state.run = undefined
+    if (state.run === done.promise) state.run = undefined
     done.resolve()
   }
   const fail = (what: string, error: unknown) => {
-    // Nothing is left to ask for: the goal is disarmed until somebody arms it again.
-    state.requested = false
     end()
     failClosed(ctx, state.agent, what, error)
   }
   try {
     ctx.agents
       .withoutInitiator(() => runPasses(ctx, state, end))
-      .catch((error: unknown) => fail('driving failed', error))
+      .catch((error: unknown) => {
+        fail('driving failed', error)
+        if (state.requested) requestDrive(ctx, state)
+      })
   }
   catch (error) {
     fail('driving could not start', error)
@@ -82,7 +83,7 @@ async function runPass(ctx: Context, state: DriverState): Promise<void> {
   if (!isDrivable(goal)) return
   if (goal.roundsStarted >= goal.maxGoalRounds) {
     const message = `Goal reached its configured limit of ${goal.maxGoalRounds} rounds.`
-    ctx.goals.block(state.agent, goal, { code: 'round-limit', message })
+    ctx.goals.block(state.agent, refOf(goal), { code: 'round-limit', message })
     return
   }
   reserve(ctx, state, goal)
@@ -126,6 +127,6 @@ function reserve(ctx: Context, state: DriverState, goal: GoalView): void {
     const current = readGoal(ctx, agent)
     if (!isCurrent(current, message.source)) return
     const reason = `Could not queue goal round ${round}: ${renderError(error)}`
-    ctx.goals.block(agent, current, { code: 'queue-failed', message: reason })
+    ctx.goals.block(agent, refOf(current), { code: 'queue-failed', message: reason })
   }
 }

@@ -8,7 +8,7 @@ import type { UserMessage } from '@deepseek-ai/dsh-llm'
 import { clearAskGuard } from './ask-guard.ts'
 import { failClosed, readGoal } from './authority.ts'
 import { isDriving, requestDrive } from './driver.ts'
-import { type GoalRoundMessage, isCurrent, isGoalRoundMessage, sameMessage, sameRound } from './round.ts'
+import { type GoalRoundMessage, isCurrent, isGoalRoundMessage, refOf, sameMessage, sameRound } from './round.ts'
 import type { DriverState, DriverStates } from './state.ts'
 
 /** A proposed step, as `agent/pre-step` hands it over. */
@@ -102,11 +102,11 @@ function refuse(ctx: Context, state: DriverState, messages: UserMessage[], round
  * that is pending already stays where it is (inserting a pending id throws).
  */
 function restoreOthers(agent: Agent, messages: UserMessage[], round: GoalRoundMessage): void {
-  const pending = new Set([...agent.inbox.nextStep, ...agent.inbox.nextTurn].map(message => message.id))
-  const others = messages.filter(
-    message => message.id !== round.id && !isGoalState(message) && !pending.has(message.id),
-  )
-  agent.inbox.splice('next-step', 0, 0, others)
+  const { inbox } = agent
+  for (const message of messages.toReversed()) {
+    const isPending = [...inbox.nextStep, ...inbox.nextTurn].some(({ id }) => id === message.id)
+    if (message.id !== round.id && !isGoalState(message) && !isPending) inbox.prepend('next-step', message)
+  }
 }
 
 /** Whether a message carries goal state only (round 0): it belongs to no round and is not owed to anybody. */
@@ -114,15 +114,10 @@ function isGoalState(message: UserMessage): boolean {
   return message.source.kind === 'goal' && !isGoalRoundMessage(message)
 }
 
+/** A failure here fails the turn, and that disarms. */
 function blockRejected(ctx: Context, state: DriverState, round: GoalRoundMessage): void {
-  const { agent } = state
-  try {
-    const goal = readGoal(ctx, agent)
-    if (!isCurrent(goal, round.source)) return
-    const message = 'Goal round was rejected before entering its step.'
-    ctx.goals.block(agent, goal, { code: 'prompt-rejected', message })
-  }
-  catch (error) {
-    failClosed(ctx, agent, 'the goal of a rejected round could not be blocked', error)
-  }
+  const goal = readGoal(ctx, state.agent)
+  if (!isCurrent(goal, round.source)) return
+  const message = 'Goal round was rejected before entering its step.'
+  ctx.goals.block(state.agent, refOf(goal), { code: 'prompt-rejected', message })
 }

@@ -6,10 +6,10 @@
 import type { Context } from '@deepseek-ai/cordis'
 import type { Session, SessionEvent } from '@deepseek-ai/dsh-session'
 import { clearAskGuard, watchAskWindow } from './ask-guard.ts'
-import { disarm, failClosed, readGoal } from './authority.ts'
+import { disarm, failClosed, readGoal, warn } from './authority.ts'
 import { isDriving, requestDrive } from './driver.ts'
 import { createFence } from './fence.ts'
-import { isDrivable, sameMessage } from './round.ts'
+import { isDrivable, refOf, sameMessage } from './round.ts'
 import { type DriverState, DriverStates } from './state.ts'
 
 export { GOAL_ROUND_ASK_DENIAL } from './ask-guard.ts'
@@ -41,7 +41,7 @@ export function apply(ctx: Context): void {
     // Authority is never inherited: what was armed before this plugin came must be armed again.
     for (const agent of ctx.agents.list()) disarm(ctx, states.of(agent).agent)
     yield () => tearDown(ctx, states)
-  }, 'goalRoundDriver()')
+  }, 'goal-round-driver lifecycle')
 }
 
 function* watchLifecycle(ctx: Context, states: DriverStates): Generator<() => boolean, void, void> {
@@ -71,12 +71,11 @@ function* watchLifecycle(ctx: Context, states: DriverStates): Generator<() => bo
 /** A round that was cancelled, or never admitted, must not restart by itself: pause its goal. */
 function pauseUnfinished(ctx: Context, state: DriverState): void {
   const { agent, attempt } = state
-  if (attempt === undefined || (attempt.phase === 'admitted' && !attempt.cancelled)) return
+  const goal = readGoal(ctx, agent)
+  if (attempt === undefined || (attempt.phase === 'admitted' && !attempt.cancelled) || !isDrivable(goal)) return
+  state.attempt = undefined
   try {
-    const goal = readGoal(ctx, agent)
-    if (!isDrivable(goal)) return
-    state.attempt = undefined
-    ctx.goals.pause(agent, goal)
+    ctx.goals.pause(agent, refOf(goal))
   }
   catch (error) {
     failClosed(ctx, agent, 'could not pause the goal of a cancelled round', error)
@@ -135,8 +134,13 @@ function stop(ctx: Context, state: DriverState): Promise<void>[] {
   if (attempt !== undefined) {
     attempt.stale = true
     if (agent.status === 'running') {
-      agent.cancel({ kind: 'parent' })
-      waits.push(agent.whenIdle())
+      try {
+        agent.cancel({ kind: 'parent' })
+        waits.push(agent.whenIdle())
+      }
+      catch (error) {
+        warn(ctx, agent, 'could not cancel the round in progress', error)
+      }
     }
   }
   return waits

@@ -3,7 +3,7 @@
  * @module @deepseek-ai/dsh-goal-round-driver/round
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { GoalMessageSource, GoalView } from '@deepseek-ai/dsh-goal'
+import type { GoalMessageSource, GoalRef, GoalView } from '@deepseek-ai/dsh-goal'
 import type { UserMessage } from '@deepseek-ai/dsh-llm'
 
 /** A user message that opens a numbered round of a goal. */
@@ -59,4 +59,13 @@ export function isCurrent(goal: GoalView | undefined, source: GoalMessageSource)
  */
 export function isDrivable(goal: GoalView | undefined): goal is GoalView {
   return goal?.phase === 'active' && goal.activation === 'armed'
+}
+
+/**
+ * Name the revision that a change is meant for.
+ * @param goal - the goal as it was read.
+ * @returns its id and revision, and nothing else.
+ */
+export function refOf({ id, revision }: GoalView): GoalRef {
+  return { id, revision }
 }

@@ -273,6 +273,23 @@ describe('events', () => {
     expect(warnings).toEqual([expect.stringMatching(/: cannot pause$/)])
   })
 
+  it('drives no further from an idle at which the goal cannot be read', async () => {
+    const { ctx, agent, runtime, warnings } = await start()
+    ctx.on(
+      'agent/status',
+      ({ status }) => {
+        if (status !== 'idle' || warnings.length > 0) return
+        vi.spyOn(ctx.goals, 'get').mockImplementationOnce(() => {
+          throw new Error('goal store gone')
+        })
+      },
+      { prepend: true },
+    )
+    ctx.goals.create(agent, { objective: 'ship it' })
+    expect(await goalOf(runtime, agent)).toMatchObject({ activation: 'armed', roundsStarted: 1 })
+    expect(warnings).toEqual([expect.stringMatching(/goal store gone$/)])
+  })
+
   it('leaves a goal as it is that was decided while its round was being cancelled', async () => {
     const { script, arrived } = gate()
     const { ctx, agent, runtime } = await start({ script })
@@ -458,8 +475,8 @@ describe('the step fence', () => {
     expect(await goalOf(runtime, agent)).toMatchObject({ phase: 'paused' })
   })
 
-  it('disarms when the goal of a rejected round cannot be blocked', async () => {
-    const { ctx, agent, runtime, warnings } = await start()
+  it('fails the turn, which disarms, when the goal of a rejected round cannot be blocked', async () => {
+    const { ctx, agent, runtime } = await start()
     ctx.on('agent/pre-step', () => {
       vi.spyOn(ctx.goals, 'block').mockImplementationOnce(() => {
         throw new Error('cannot block')
@@ -468,7 +485,9 @@ describe('the step fence', () => {
     })
     ctx.goals.create(agent, { objective: 'ship it' })
     expect(await goalOf(runtime, agent)).toMatchObject({ phase: 'active', activation: 'disarmed' })
-    expect(warnings).toEqual([expect.stringMatching(/cannot block$/)])
+    expect(eventsOf(agent.session, 'turn/end')).toMatchObject([
+      { data: { reason: { kind: 'error', error: { message: 'cannot block' } } } },
+    ])
   })
 
   it('hands a failure of a later listener on', async () => {
@@ -561,6 +580,22 @@ describe('loading and unloading', () => {
     ])
     expect(current(runtime, agent)).toMatchObject({ phase: 'active', activation: 'disarmed' })
     ctx.goals.resume(agent, current(runtime, agent))
+    await settled(agent)
+    expect(rounds(agent.session)).toEqual([1])
+  })
+
+  it('leaves nothing behind, and says so, when the round in progress cannot be cancelled', async () => {
+    const { script, arrived, waiting } = gate()
+    const { ctx, agent, driver: plugin, warnings } = await start({ script })
+    ctx.goals.create(agent, { objective: 'ship it' })
+    await arrived(1)
+    vi.spyOn(agent, 'cancel').mockImplementationOnce(() => {
+      throw new Error('cannot cancel')
+    })
+    await plugin.dispose()
+    expect(warnings).toEqual([expect.stringMatching(/could not cancel the round in progress: cannot cancel$/)])
+    expect(agent.status).toBe('running')
+    waiting[0]?.()
     await settled(agent)
     expect(rounds(agent.session)).toEqual([1])
   })

@@ -1,5 +1,5 @@
 /** The real runtime around the driver: agent loop, tools, goals, questions and Code Mode. Only the model is scripted. */
-import { Context, type Plugin } from '@deepseek-ai/cordis'
+import { Context, type Fiber, type Plugin } from '@deepseek-ai/cordis'
 import type { Agent, AgentHandle } from '@deepseek-ai/dsh-agent'
 import { AgentLoop } from '@deepseek-ai/dsh-agent-loop'
 import { mountAgentLoopTestDependencies } from '@deepseek-ai/dsh-agent-loop-testkit'
@@ -68,9 +68,11 @@ export interface Runtime {
   readonly model: ScriptedModel
   /** The questions that reached the human, by question id. */
   readonly asked: string[]
-  /** Warnings of every logger, as text. */
+  /** Warnings and errors of every logger, as text. */
   readonly warnings: string[]
-  readonly driver: { dispose(): Promise<void> }
+  readonly driver: Fiber
+  /** Load the same driver once more. */
+  reload(): Promise<Fiber>
   createAgent(id?: string): Promise<AgentHandle>
 }
 
@@ -110,6 +112,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     asked,
     warnings,
     driver,
+    reload: async () => await ctx.plugin(options.driver),
     createAgent: (id = 'agent') =>
       ctx.agents.create({ sessionId: SessionId(id), agentOptions: { provider: 'scripted', model: 'm' } }),
   }
@@ -120,7 +123,7 @@ function captureWarnings(ctx: Context): string[] {
   ctx.logger.exporter({
     levels: { default: 3 },
     export: ({ type, args }) => {
-      if (type === 'warn') warnings.push(args.map(String).join(' '))
+      if (type === 'warn' || type === 'error') warnings.push(args.map(String).join(' '))
     },
   })
   return warnings
