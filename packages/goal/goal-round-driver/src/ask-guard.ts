@@ -116,8 +116,9 @@ export function* watchAskWindow(ctx: Context, owner: AskWindowOwner): Generator<
       claimed.set(agent, { humanTurn: turn })
     }
     else if (isRound(message) && known?.humanTurn !== turn && owner.isDriving(agent)) {
-      claimed.set(agent, { openedBy: message.id })
-      installAskGuard(owner.of(agent))
+      const state = owner.of(agent)
+      if (state.askGuardDispose === undefined) claimed.set(agent, { openedBy: message.id })
+      installAskGuard(state)
     }
   })
   yield ctx.on('agent/inbox/inserted', ({ agent, message }) => {

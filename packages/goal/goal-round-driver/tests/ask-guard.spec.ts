@@ -348,6 +348,16 @@ describe('the window, site by site', () => {
     expect(isOpen()).toBe(false)
   })
 
+  it('closes with the discard of the round that opened it, not of a second one claimed behind it', async () => {
+    const { emit, opener, isOpen } = await openWindow()
+    const second = round(2)
+    emit.emit('agent/inbox/claimed', { message: second, turn: 7 })
+    emit.emit('agent/inbox/discarded', { message: second })
+    expect(isOpen()).toBe(true)
+    emit.emit('agent/inbox/discarded', { message: opener })
+    expect(isOpen()).toBe(false)
+  })
+
   it('closes when the session starts again', async () => {
     const { emit, isOpen } = await openWindow()
     emit.emit('agent/session-start', { source: 'clear' })
