@@ -1,9 +1,12 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Context } from '@deepseek-ai/cordis'
 import { emitAgentEvent, type Agent } from '@deepseek-ai/dsh-agent'
 import { GoalId, type GoalView } from '@deepseek-ai/dsh-goal'
 import type { MessageSource } from '@deepseek-ai/dsh-llm'
 import * as driver from '../src/index.ts'
+import { DriverStates } from '../src/state.ts'
 import {
   askCall,
   createRuntime,
@@ -45,6 +48,9 @@ function gate() {
   const arrived = (count: number) => vi.waitFor(() => expect(waiting).toHaveLength(count), { interval: 1 })
   return { script, waiting, arrived }
 }
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 describe('driving', () => {
   it('declares what it is and needs', () => {
@@ -345,19 +351,37 @@ describe('events', () => {
     expect(current(runtime, agent).activation).toBe('armed')
   })
 
-  it('keeps one state for each of 1,000 agents and frees it with the agent', async () => {
-    const counted = vi.spyOn(Map.prototype, 'set')
+  it('keeps no hold on any of 1,000 agents that are gone', async () => {
     const { ctx, createAgent } = await start()
-    const handles = await Promise.all(Array.from({ length: 1_000 }, (_, n) => createAgent(`agent-${n}`)))
-    const isStates = (map: Map<unknown, unknown>) => {
-      const value = map.get(handles[0]?.agent)
-      return typeof value === 'object' && value !== null && 'askGuardDispose' in value
+    const create = async (n: number) => {
+      const { agent, dispose } = await createAgent(`agent-${n}`)
+      await dispose()
+      return new WeakRef(agent)
     }
-    const states = (counted.mock.contexts as Map<unknown, unknown>[]).find(isStates) ?? expect.fail('no states')
-    expect(states.size).toBe(1_001)
-    await Promise.all(handles.map(handle => handle.dispose()))
-    expect(states.size).toBe(1)
+    const gone = await Promise.all(Array.from({ length: 1_000 }, (_, n) => create(n)))
+    await vi.waitFor(
+      () => {
+        collectGarbage()
+        expect(gone.filter(agent => agent.deref() !== undefined)).toHaveLength(0)
+      },
+      { timeout: 10_000 },
+    )
     expect(ctx.agents.list()).toHaveLength(1)
+  }, 30_000)
+})
+
+describe('the states', () => {
+  it('are one for each agent object, until it is forgotten', () => {
+    const states = new DriverStates()
+    const agents = [{ id: 'same' }, { id: 'same' }] as unknown as [Agent, Agent]
+    const made = agents.map(agent => states.of(agent))
+    expect(states.all()).toEqual(made)
+    expect(states.of(agents[0])).toBe(made[0])
+    states.forget(agents[0])
+    expect(states.all()).toEqual([made[1]])
+    expect(states.peek(agents[0])).toBeUndefined()
+    states.clear()
+    expect(states.all()).toEqual([])
   })
 })
 
