@@ -72,7 +72,7 @@ export function installAskGuard(state: AskGuardState): void {
   }
   catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    agent.ctx.logger.warn(`goal-round-driver: agent "${agent.id}": could not install the ask guard: ${message}`)
+    agent.ctx.logger.warn(`goal-round-driver: could not install the ask guard for agent "${agent.id}": ${message}`)
   }
 }
 

@@ -35,7 +35,7 @@ export function disarm(ctx: Context, agent: Agent): void {
     if (readGoal(ctx, agent)?.activation === 'armed') ctx.goals.disarm(agent)
   }
   catch (error) {
-    warn(ctx, agent, 'could not disarm the goal', error)
+    warn(ctx, agent, 'could not disarm', error)
   }
 }
 
@@ -43,7 +43,7 @@ export function disarm(ctx: Context, agent: Agent): void {
  * Log a contained failure in one line and stop automatic continuation.
  * @param ctx - the plugin's context.
  * @param agent - the exact agent object.
- * @param what - what failed.
+ * @param what - what failed, up to the word before the agent.
  * @param error - the thrown value.
  */
 export function failClosed(ctx: Context, agent: Agent, what: string, error: unknown): void {
@@ -52,12 +52,12 @@ export function failClosed(ctx: Context, agent: Agent, what: string, error: unkn
 }
 
 /**
- * Log a contained failure in one line.
+ * Log a contained failure in one line, worded as the published package words it.
  * @param ctx - the plugin's context.
  * @param agent - the agent it concerns.
- * @param what - what failed.
+ * @param what - what failed, up to the word before the agent.
  * @param error - the thrown value.
  */
 export function warn(ctx: Context, agent: Agent, what: string, error: unknown): void {
-  ctx.logger.warn(`goal-round-driver: agent "${agent.id}": ${what}: ${renderError(error)}`)
+  ctx.logger.warn(`goal-round-driver: ${what} agent "${agent.id}": ${renderError(error)}`)
 }

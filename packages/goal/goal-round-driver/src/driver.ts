@@ -46,12 +46,12 @@ export function requestDrive(ctx: Context, state: DriverState): void {
     ctx.agents
       .withoutInitiator(() => runPasses(ctx, state, end))
       .catch((error: unknown) => {
-        fail('driving failed', error)
+        fail('driver task rejected for', error)
         if (state.requested) requestDrive(ctx, state)
       })
   }
   catch (error) {
-    fail('driving could not start', error)
+    fail('could not start driver for', error)
   }
 }
 
@@ -63,7 +63,7 @@ async function runPasses(ctx: Context, state: DriverState, end: () => void): Pro
       await runPass(ctx, state)
     }
     catch (error) {
-      failClosed(ctx, state.agent, 'a pass failed', error)
+      failClosed(ctx, state.agent, 'driver failed for', error)
     }
   }
   end()
@@ -103,7 +103,7 @@ async function checkpoint(ctx: Context, state: DriverState): Promise<boolean> {
     await ctx.sessions.flush(state.agent.session)
   }
   catch (error) {
-    failClosed(ctx, state.agent, 'the checkpoint failed', error)
+    failClosed(ctx, state.agent, 'durability checkpoint failed for', error)
     return false
   }
   return isReady(ctx, state) && !state.needsCheckpoint
@@ -123,7 +123,7 @@ function reserve(ctx: Context, state: DriverState, goal: GoalView): void {
   }
   catch (error) {
     state.attempt = undefined
-    warn(ctx, agent, `could not queue goal round ${round}`, error)
+    warn(ctx, agent, `could not queue round ${round} for`, error)
     const current = readGoal(ctx, agent)
     if (!isCurrent(current, message.source)) return
     const reason = `Could not queue goal round ${round}: ${renderError(error)}`

@@ -40,7 +40,7 @@ async function admit(
   next: () => Promise<PreStepDecision>,
 ): Promise<PreStepDecision> {
   const { attempt } = state
-  if (!isValid(ctx, state, round)) {
+  if (!isValid(ctx, state, round, 'pre-step')) {
     if (attempt !== undefined && sameRound(attempt.message.source, round.source)) {
       attempt.stale = true
       state.attempt = undefined
@@ -70,13 +70,13 @@ async function admit(
     blockRejected(ctx, state, round)
     return decision
   }
-  if (isValid(ctx, state, round)) return decision
+  if (isValid(ctx, state, round, 'post-decision')) return decision
   state.attempt = undefined
   return refuse(ctx, state, decision.messages, round)
 }
 
 /** Whether the round's reservation holds. A check that throws is logged, disarms the goal, and does not hold. */
-function isValid(ctx: Context, state: DriverState, round: GoalRoundMessage): boolean {
+function isValid(ctx: Context, state: DriverState, round: GoalRoundMessage, check: string): boolean {
   const { agent, attempt } = state
   try {
     if (!isDriving(ctx, state) || attempt?.phase !== 'claimed' || attempt.stale) return false
@@ -85,7 +85,7 @@ function isValid(ctx: Context, state: DriverState, round: GoalRoundMessage): boo
     return isCurrent(goal, round.source) && round.source.round === goal.roundsStarted + 1
   }
   catch (error) {
-    failClosed(ctx, agent, 'the goal round could not be checked', error)
+    failClosed(ctx, agent, `${check} check failed for`, error)
     return false
   }
 }

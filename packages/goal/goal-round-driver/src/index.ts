@@ -78,7 +78,7 @@ function pauseUnfinished(ctx: Context, state: DriverState): void {
     ctx.goals.pause(agent, refOf(goal))
   }
   catch (error) {
-    failClosed(ctx, agent, 'could not pause the goal of a cancelled round', error)
+    failClosed(ctx, agent, 'could not pause cancelled goal for', error)
   }
 }
 
@@ -139,7 +139,7 @@ function stop(ctx: Context, state: DriverState): Promise<void>[] {
         waits.push(agent.whenIdle())
       }
       catch (error) {
-        warn(ctx, agent, 'could not cancel the round in progress', error)
+        warn(ctx, agent, 'could not cancel the round in progress for', error)
       }
     }
   }

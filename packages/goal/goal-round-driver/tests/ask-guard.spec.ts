@@ -216,7 +216,7 @@ describe('the guard', () => {
     installAskGuard(state)
     expect(state.askGuardDispose).toBeUndefined()
     expect(warn).toHaveBeenCalledTimes(1)
-    expect(warn.mock.calls[0]).toEqual([expect.stringMatching(/agent "agent": could not install the ask guard: \S/)])
+    expect(warn.mock.calls[0]).toEqual([expect.stringMatching(/could not install the ask guard for agent "agent": \S/)])
   })
 
   it('renders what is no Error, too', () => {

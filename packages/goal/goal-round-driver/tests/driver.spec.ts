@@ -166,7 +166,7 @@ describe('driving', () => {
         phase: 'blocked',
         blockedReason: { code: 'queue-failed', message: 'Could not queue goal round 1: queue closed' },
       })
-      expect(warnings).toEqual([expect.stringMatching(/could not queue goal round 1: queue closed$/)])
+      expect(warnings).toEqual([expect.stringMatching(/could not queue round 1 for agent "agent": queue closed$/)])
     },
   )
 
@@ -187,7 +187,7 @@ describe('driving', () => {
     })
     ctx.goals.create(agent, { objective: 'ship it', maxGoalRounds: 1 })
     expect(await goalOf(runtime, agent)).toMatchObject({ phase: 'active', activation: 'disarmed' })
-    expect(warnings).toEqual([expect.stringMatching(/a pass failed: cannot block$/)])
+    expect(warnings).toEqual([expect.stringMatching(/driver failed for agent "agent": cannot block$/)])
   })
 
   it.each([
@@ -218,8 +218,8 @@ describe('driving', () => {
     ctx.goals.create(agent, { objective: 'ship it' })
     await settled(agent)
     expect(warnings).toEqual([
-      expect.stringMatching(/the checkpoint failed: disk full$/),
-      expect.stringMatching(/could not disarm the goal: cannot disarm$/),
+      expect.stringMatching(/durability checkpoint failed for agent "agent": disk full$/),
+      expect.stringMatching(/could not disarm agent "agent": cannot disarm$/),
     ])
   })
 
@@ -617,7 +617,9 @@ describe('loading and unloading', () => {
       throw new Error('cannot cancel')
     })
     await plugin.dispose()
-    expect(warnings).toEqual([expect.stringMatching(/could not cancel the round in progress: cannot cancel$/)])
+    expect(warnings).toEqual([
+      expect.stringMatching(/could not cancel the round in progress for agent "agent": cannot cancel$/),
+    ])
     expect(agent.status).toBe('running')
     waiting[0]?.()
     await settled(agent)
