@@ -216,7 +216,9 @@ describe('the guard', () => {
     installAskGuard(state)
     expect(state.askGuardDispose).toBeUndefined()
     expect(warn).toHaveBeenCalledTimes(1)
-    expect(warn.mock.calls[0]).toEqual([expect.stringMatching(/could not install the ask guard for agent "agent": \S/)])
+    expect(warn.mock.calls[0]).toEqual([
+      expect.stringMatching(/could not install the ask guard for agent "agent": cannot create effect/),
+    ])
   })
 
   it('renders what is no Error, too', () => {

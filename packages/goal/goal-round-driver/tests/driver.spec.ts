@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Context } from '@deepseek-ai/cordis'
-import { emitAgentEvent, type Agent } from '@deepseek-ai/dsh-agent'
+import { agentEvents, emitAgentEvent, type Agent, type PreStepDecision } from '@deepseek-ai/dsh-agent'
 import { GoalId, type GoalView } from '@deepseek-ai/dsh-goal'
 import type { MessageSource } from '@deepseek-ai/dsh-llm'
 import * as driver from '../src/index.ts'
@@ -450,21 +450,90 @@ describe('the step fence', () => {
     expect(JSON.stringify(eventsOf(agent.session, 'user/message')[0]?.data.content)).toContain('ship it well')
   })
 
-  it('refuses a round whose goal was edited by a later listener, and gives its company back', async () => {
+  it('refuses a round whose goal was edited by a later listener, and gives back what that let enter', async () => {
     const { ctx, agent, runtime } = await start()
+    const added = notice('added')
     let edited = false
-    ctx.on('agent/pre-step', (_, next) => {
-      if (!edited) ctx.goals.edit(agent, current(runtime, agent), { objective: 'ship it well' })
+    ctx.on('agent/pre-step', async (_, next) => {
+      const decision = await next()
+      if (edited || decision.kind === 'reject') return decision
       edited = true
-      return next()
+      ctx.goals.edit(agent, current(runtime, agent), { objective: 'ship it well' })
+      return { ...decision, messages: [...decision.messages, added] }
     })
     const company = notice('with it')
     agent.inject(company)
     ctx.goals.create(agent, { objective: 'ship it', maxGoalRounds: 1 })
     await settled(agent)
-    const entered = eventsOf(agent.session, 'user/message').map(event => event.data.id)
-    expect(entered).toContain(company.id)
+    expect(eventsOf(agent.session, 'turn/end')[0]?.data.reason.kind).toBe('blocked')
+    const entered = eventsOf(agent.session, 'user/message').map(event => event.data)
+    expect(entered.map(({ id }) => id)).toEqual([company.id, added.id, expect.anything()])
+    expect(JSON.stringify(entered.at(-1)?.content)).toContain('ship it well')
+  })
+
+  it('refuses a round that has not been claimed', async () => {
+    const { ctx, agent, runtime } = await start()
+    const admit = vi.fn(() => Promise.resolve<PreStepDecision>({ kind: 'enter', messages: [] }))
+    const decisions: Promise<PreStepDecision>[] = []
+    ctx.on('agent/inbox/inserted', ({ message: queued }) => {
+      const { signal } = new AbortController()
+      const step = { messages: [queued], turn: 1, step: 1, signal }
+      decisions.push(agentEvents(ctx, agent).waterfall('agent/pre-step', step, admit))
+      ctx.goals.pause(agent, current(runtime, agent))
+    })
+    ctx.goals.create(agent, { objective: 'ship it' })
+    await settled(agent)
+    expect(await decisions[0]).toEqual({ kind: 'reject' })
+    expect(admit).not.toHaveBeenCalled()
+  })
+
+  it('refuses a message that names the reserved round but says something else', async () => {
+    const { ctx, agent } = await start()
+    let forged = false
+    ctx.on('agent/inbox/inserted', ({ message: reserved }) => {
+      if (forged) return
+      forged = true
+      agent.inject(message('other words', reserved.source))
+    })
+    ctx.goals.create(agent, { objective: 'ship it', maxGoalRounds: 1 })
+    await vi.waitFor(() => expect(eventsOf(agent.session, 'turn/end')).not.toHaveLength(0))
+    expect(eventsOf(agent.session, 'turn/end')[0]?.data.reason.kind).toBe('blocked')
+    expect(JSON.stringify(eventsOf(agent.session, 'user/message'))).not.toContain('other words')
+  })
+
+  it('refuses a copy of the round that is already running', async () => {
+    const { script, arrived, waiting } = gate()
+    const { ctx, agent } = await start({ script })
+    ctx.goals.create(agent, { objective: 'ship it', maxGoalRounds: 1 })
+    await arrived(1)
+    const [running] = eventsOf(agent.session, 'user/message')
+    if (running === undefined) expect.fail('no round')
+    agent.inject({ ...message('', running.data.source), content: running.data.content })
+    waiting[0]?.()
+    await vi.waitFor(() => expect(eventsOf(agent.session, 'turn/end')).toHaveLength(1))
+    expect(eventsOf(agent.session, 'turn/end')[0]?.data.reason.kind).toBe('blocked')
     expect(rounds(agent.session)).toEqual([1])
+  })
+
+  it('admits no round once the unload has begun', async () => {
+    const { ctx, agent, driver: plugin } = await start()
+    const unloading = Promise.withResolvers<void>()
+    ctx.on(
+      'agent/pre-step',
+      (_, next) => {
+        unloading.resolve(plugin.dispose())
+        return next()
+      },
+      { prepend: true },
+    )
+    const later = vi.fn()
+    ctx.on('agent/pre-step', (_, next) => {
+      later()
+      return next()
+    })
+    ctx.goals.create(agent, { objective: 'ship it' })
+    await unloading.promise
+    expect(later).not.toHaveBeenCalled()
   })
 
   it('counts a check that throws as invalid, logs it and disarms', async () => {
