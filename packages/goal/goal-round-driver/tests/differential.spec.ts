@@ -496,10 +496,11 @@ const SCENARIOS: Record<string, Scenario> = {
   },
   'a company that is pending again': world => {
     const again = message('again')
+    const putBack = once(() => world.agent.inbox.append('next-turn', again))
     world.ctx.on(
       'agent/pre-step',
       ({ messages }, next) => {
-        if (messages.includes(again)) world.agent.inbox.append('next-turn', again)
+        if (messages.some(({ id }) => id === again.id)) putBack()
         return next()
       },
       { prepend: true },

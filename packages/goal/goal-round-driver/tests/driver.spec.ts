@@ -419,11 +419,13 @@ describe('the step fence', () => {
     async target => {
       const { ctx, agent } = await start()
       const again = notice('again')
+      let done = false
       // Before the driver's fence: somebody puts a claimed message back already.
       ctx.on(
         'agent/pre-step',
         ({ messages }, next) => {
-          if (messages.includes(again)) agent.inbox.append(target, again)
+          if (!done && messages.some(({ id }) => id === again.id)) agent.inbox.append(target, again)
+          done = true
           return next()
         },
         { prepend: true },
@@ -433,6 +435,7 @@ describe('the step fence', () => {
       await vi.waitFor(() => expect(eventsOf(agent.session, 'turn/end').length).toBeGreaterThan(0))
       const { nextStep, nextTurn } = agent.inbox
       expect([...nextStep, ...nextTurn]).toEqual([again])
+      expect(eventsOf(agent.session, 'turn/end')[0]?.data.reason.kind).toBe('blocked')
     },
   )
 
