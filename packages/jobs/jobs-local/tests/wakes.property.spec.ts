@@ -1,0 +1,242 @@
+/**
+ * Random lives of a job: a producer, readers, waiters and a user act in an interleaving that fast-check's scheduler
+ * picks, on a fake clock. Whatever they do, no output is lost or doubled, no wait outlives its timeout, and nothing of
+ * a wait is left behind.
+ */
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import fc from 'fast-check'
+import type { Context } from '@deepseek-ai/cordis'
+import type { Agent } from '@deepseek-ai/dsh-agent'
+import type { JobId, JobWaitResult, JobWakeOptions } from '@deepseek-ai/dsh-jobs'
+import { createUserMessage } from '@deepseek-ai/dsh-llm'
+import { createAgent, mountJobs, settleMicrotasks, StreamProducer } from './harness.ts'
+
+/** Notes all that it ever gave away, and may signal, and may break for a while. */
+class NotingProducer extends StreamProducer {
+  readonly returned: string[] = []
+  readonly listeners = new Set<() => void>()
+  broken = false
+  readonly onOutput?: (listener: () => void) => () => void
+
+  constructor(signals: boolean) {
+    super()
+    this.onCancel = () => this.settle({ status: 'killed' })
+    if (!signals) return
+    this.onOutput = listener => {
+      this.listeners.add(listener)
+      return () => this.listeners.delete(listener)
+    }
+  }
+
+  override print(text: string): void {
+    super.print(text)
+    for (const listener of this.listeners) listener()
+  }
+
+  override readOutput(): string {
+    if (this.broken) throw new Error('broken')
+    const text = super.readOutput()
+    this.returned.push(text)
+    return text
+  }
+}
+
+type Act =
+  | { act: 'print'; size: number }
+  | { act: 'break' | 'mend' | 'settle' | 'kill' }
+  | { act: 'read' }
+  | { act: 'wait'; timeoutMs: number; output: boolean; steer: boolean; abortable: boolean }
+  | { act: 'abort'; wait: number }
+  | { act: 'steer' | 'withdraw' | 'claim' | 'notice' }
+  | { act: 'pass'; ms: number }
+
+const pass = fc.record({
+  act: fc.constant('pass' as const),
+  ms: fc.constantFrom(1, 49, 50, 100, 199, 200, 250, 700, 2000),
+})
+
+/** What one actor does, with pauses in between. */
+function actor(...acts: fc.Arbitrary<Act>[]): fc.Arbitrary<Act[]> {
+  return fc.array(fc.oneof<fc.Arbitrary<Act>[]>(...acts, pass), { maxLength: 12 })
+}
+
+const print = fc.record({ act: fc.constant('print' as const), size: fc.constantFrom(0, 1, 3, 40_000) })
+const wait = fc.record({
+  act: fc.constant('wait' as const),
+  timeoutMs: fc.constantFrom(1, 200, 250, 1000, 5000),
+  output: fc.boolean(),
+  steer: fc.boolean(),
+  abortable: fc.boolean(),
+})
+
+const life = fc.record({
+  signals: fc.boolean(),
+  wake: fc.record({
+    graceMs: fc.constantFrom(0, 1, 250),
+    maxHoldMs: fc.constantFrom(0, 100, 1000),
+    outputIntervalMs: fc.constantFrom(0, 500, 3000),
+    pollMs: fc.constantFrom(1, 50, 200),
+  }),
+  producer: actor(print, print, print, fc.record({ act: fc.constantFrom('break', 'mend') })),
+  waiter: actor(wait, fc.record({ act: fc.constant('abort'), wait: fc.nat({ max: 5 }) })),
+  secondWaiter: actor(wait),
+  reader: actor(fc.record({ act: fc.constant('read') })),
+  user: actor(fc.record({ act: fc.constantFrom('steer', 'withdraw', 'claim', 'notice') })),
+  end: fc.constantFrom('settle' as const, 'kill' as const, 'mend' as const),
+})
+
+interface Waiting {
+  readonly startedAt: number
+  readonly timeoutMs: number
+  readonly wake: JobWakeOptions
+  readonly controller: AbortController
+  endedAt?: number
+  result?: JobWaitResult
+  /** Whether the user had a steer pending when the wait ended. */
+  steered?: boolean
+}
+
+class Scene {
+  readonly waits: Waiting[] = []
+  readonly read: string[] = []
+  readonly producer: NotingProducer
+  readonly id: JobId
+  private readonly ctx: Context
+  private readonly agent: Agent
+  private readonly wake: JobWakeOptions
+  private printed = 0
+
+  constructor(ctx: Context, agent: Agent, signals: boolean, wake: JobWakeOptions) {
+    this.ctx = ctx
+    this.agent = agent
+    this.wake = wake
+    this.producer = new NotingProducer(signals)
+    this.id = ctx.jobs.start(this.producer.spec({ owner: agent }))
+  }
+
+  async play(each: Act): Promise<void> {
+    if (each.act === 'pass') await vi.advanceTimersByTimeAsync(each.ms)
+    else this.perform(each)
+    await settleMicrotasks()
+    if (this.waits.every(({ endedAt }) => endedAt !== undefined)) expect(vi.getTimerCount()).toBe(0)
+  }
+
+  private perform(each: Exclude<Act, { act: 'pass' }>): void {
+    const { producer, agent } = this
+    const source = { kind: 'plugin', plugin: 'p', form: 'notice', summary: 's' } as const
+    switch (each.act) {
+      case 'print':
+        this.printed += 1
+        producer.print(`<${this.printed}>`.padEnd(each.size, '.'))
+        break
+      case 'break':
+      case 'mend':
+        producer.broken = each.act === 'break'
+        break
+      case 'settle':
+        producer.settle({ status: 'completed' })
+        break
+      case 'kill':
+        this.ctx.jobs.kill(this.id, agent)
+        break
+      case 'read':
+        this.readOnce()
+        break
+      case 'wait':
+        this.startWait(each)
+        break
+      case 'abort':
+        this.waits[each.wait]?.controller.abort()
+        break
+      case 'steer':
+        agent.steer(createUserMessage({ content: [], source: { kind: 'user' } }))
+        break
+      case 'withdraw':
+        agent.inbox.clear()
+        break
+      case 'claim':
+        agent.inbox.claim('next-step', 1)
+        break
+      case 'notice':
+        agent.inject(createUserMessage({ content: [], source }))
+    }
+  }
+
+  readOnce(): void {
+    try {
+      this.read.push(this.ctx.jobs.read(this.id, this.agent).text)
+    }
+    catch (error) {
+      expect(error).toEqual(new Error('broken'))
+    }
+  }
+
+  private startWait({ timeoutMs, output, steer, abortable }: Extract<Act, { act: 'wait' }>): void {
+    const controller = new AbortController()
+    const wake = { ...this.wake, output, steer }
+    const waiting: Waiting = { startedAt: performance.now(), timeoutMs, wake, controller }
+    this.waits.push(waiting)
+    const ended = () => {
+      waiting.endedAt = performance.now()
+      waiting.steered = this.agent.inbox.nextStep.some(({ source }) => source.kind === 'user')
+    }
+    this.ctx.jobs.wait(this.id, timeoutMs, this.agent, abortable ? controller.signal : undefined, wake).then(result => {
+      waiting.result = result
+      ended()
+    }, ended)
+  }
+}
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+it('loses no output, overstays no timeout and leaves nothing behind, whoever acts when', async () => {
+  const { ctx } = await mountJobs()
+  let run = 0
+  const idleListeners = ctx.events._hooks['agent/inbox/inserted']?.length ?? 0
+
+  await fc.assert(
+    fc.asyncProperty(life, fc.scheduler(), async ({ signals, wake, end, ...actors }, scheduler) => {
+      run += 1
+      const handle = await createAgent(ctx, `agent-${run}`)
+      handle.agent.followup(createUserMessage({ content: [], source: { kind: 'user' } }))
+      await vi.waitFor(() => expect(handle.agent.inbox.hasPending).toBe(false))
+      const scene = new Scene(ctx, handle.agent, signals, wake)
+      for (const acts of Object.values(actors)) {
+        scheduler.scheduleSequence(acts.map(act => ({ label: act.act, builder: () => scene.play(act) })))
+      }
+      await scheduler.waitIdle()
+      await scene.play({ act: 'mend' })
+      await scene.play({ act: end })
+      await vi.advanceTimersByTimeAsync(5000)
+      scene.readOnce()
+
+      expect(scene.read.join('')).toBe(scene.producer.returned.join(''))
+      checkWaits(scene.waits, wake.outputIntervalMs)
+      expect(vi.getTimerCount()).toBe(0)
+      expect(ctx.events._hooks['agent/inbox/inserted']?.length ?? 0).toBe(idleListeners)
+      await scene.play({ act: 'settle' })
+      expect(scene.producer.listeners.size).toBe(0)
+      await handle.dispose()
+    }),
+    { numRuns: 200 },
+  )
+}, 60_000)
+
+function checkWaits(waits: readonly Waiting[], outputIntervalMs: number): void {
+  let lastOutputWake: number | undefined
+  for (const { startedAt, endedAt = Infinity, timeoutMs, result, steered, wake } of waits) {
+    expect(endedAt).toBeLessThanOrEqual(startedAt + timeoutMs)
+    if (result?.wokenBy === undefined) continue
+    expect(wake[result.wokenBy]).toBe(true)
+    expect(result.status).toMatch(/running|stopping/)
+    if (result.wokenBy === 'steer') expect(steered).toBe(true)
+  }
+  const outputWakes = waits.filter(({ result }) => result?.wokenBy === 'output').map(({ endedAt = 0 }) => endedAt)
+  for (const time of outputWakes.sort((a, b) => a - b)) {
+    if (lastOutputWake !== undefined && time !== lastOutputWake) {
+      expect(time - lastOutputWake).toBeGreaterThanOrEqual(outputIntervalMs)
+    }
+    lastOutputWake = time
+  }
+}
