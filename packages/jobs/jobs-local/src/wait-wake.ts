@@ -185,7 +185,7 @@ export class JobWakes {
   }
 
   private leave(watch: Watch): void {
-    if (!this.watches.delete(watch)) return
+    this.watches.delete(watch)
     watch.unlisten()
     if (this.watches.size === 0) clearTimeout(this.timer)
   }
@@ -201,12 +201,11 @@ export class JobWakes {
       if (typeof verdict === 'number') next = Math.min(next, verdict)
       else this.wake(watch, verdict, now)
     }
-    if (this.output.unread === undefined) next = Math.min(next, this.drawDue())
+    next = Math.min(next, this.drawDue())
     clearTimeout(this.timer)
     if (next === Infinity) return
     // A timer may come a fraction early: its time has come all the same.
-    const arrive = () => this.look(Math.max(next, this.host.now()))
-    this.timer = setTimeout(arrive, Math.min(Math.ceil(next - now), MAX_TIMER_DELAY_MS))
+    this.timer = setTimeout(() => this.look(Math.max(next, this.host.now())), Math.min(next - now, MAX_TIMER_DELAY_MS))
   }
 
   private wake(watch: Watch, wokenBy: WokenBy, now: number): void {

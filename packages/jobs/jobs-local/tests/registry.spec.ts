@@ -1,4 +1,5 @@
 /** The registry as the published one behaves; `differential.spec.ts` compares the two. */
+import { getEventListeners } from 'node:events'
 import { describe, expect, it, vi } from 'vitest'
 import { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
@@ -261,6 +262,16 @@ describe('wait without wakes', () => {
 
     await expect(waiting).rejects.toThrow('wait aborted')
     expect(done).toMatchObject([{ id, reported: false }])
+  })
+
+  it('leaves no listener at a signal that outlives it', async () => {
+    const { ctx } = await mountJobs()
+    const id = ctx.jobs.start(new Producer().spec())
+    const fuse = vi.spyOn(AbortSignal, 'any')
+    await ctx.jobs.wait(id, 1, undefined, new AbortController().signal)
+    const fused = fuse.mock.results[0]?.value as AbortSignal
+    fuse.mockRestore()
+    expect(getEventListeners(fused, 'abort')).toEqual([])
   })
 
   it('rejects at once when the signal was aborted before', async () => {

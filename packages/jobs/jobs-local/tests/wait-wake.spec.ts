@@ -176,6 +176,7 @@ beforeEach(async () => {
 })
 
 afterEach(() => {
+  vi.restoreAllMocks()
   vi.useRealTimers()
 })
 
@@ -316,12 +317,13 @@ describe('a steer', () => {
 
   it('is not a notice of a plugin, a prompt for the next turn, or what another agent is told', async () => {
     const other = await busyAgent('B')
-    const id = startJob(new Producer())
-    const wait = startWait(id, STEER)
+    const wait = startWait(startJob(new Producer()), { output: true, steer: true })
     const source = { kind: 'plugin', plugin: 'tool-jobs', form: 'notice', summary: 'done' } as const
     agent.inject(createUserMessage({ content: [{ type: 'text', text: 'a job is done' }], source }))
     agent.followup(userMessage('and then'))
+    const armed = vi.spyOn(globalThis, 'setTimeout')
     other.steer(userMessage('stop'))
+    expect(armed).not.toHaveBeenCalled()
     await advance(1000)
     expect(wait.end).toBe('waiting')
     expect(agent.inbox.nextStep).toHaveLength(1)
@@ -516,13 +518,42 @@ describe('output without a signal', () => {
     const wait = startWait(id, OUTPUT)
     producer.print('a')
     await advance(300)
+    const { draws } = producer
     expect(ctx.jobs.read(id, agent).text).toBe('a')
-    await advance(1000)
+    await advance(199)
+    expect(producer.draws).toBe(draws + 1)
+    await advance(801)
     expect(wait.end).toBe('waiting')
     producer.print('b')
     await advance(450)
     expect(wait.end).toBe('output')
     expect(ctx.jobs.read(id, agent).text).toBe('b')
+  })
+
+  it('that a reader took while it was held back is looked for again at once, and comes back in time', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    producer.print('a')
+    startWait(id, OUTPUT)
+    await advance(250)
+    const wait = startWait(id, OUTPUT)
+    producer.print('b')
+    await advance(1000)
+    expect(ctx.jobs.read(id, agent).text).toBe('ab')
+    producer.print('c')
+    await advance(8999)
+    expect(wait.end).toBe('waiting')
+    await advance(1)
+    expect(wait.end).toBe('output')
+  })
+
+  it('is not looked for on account of a wait for steers', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    startWait(id, OUTPUT)
+    await advance(100)
+    startWait(id, STEER)
+    expect(producer.draws).toBe(1)
   })
 
   it('that is held and was not read wakes the next wait too, without a poll', async () => {
@@ -578,9 +609,17 @@ describe('output without a signal', () => {
 
   it('of a job that has only a final one wakes nobody', async () => {
     const { done } = new Producer()
-    const wait = startWait(startJob({ done, cancel: () => {} }), OUTPUT, { timeoutMs: 5000 })
+    const listeners = new Set<() => void>()
+    const onOutput = (listener: () => void) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    }
+    const polled = startWait(startJob({ done, cancel: () => {} }), OUTPUT, { timeoutMs: 5000 })
+    expect(vi.getTimerCount()).toBe(1)
+    const wait = startWait(startJob({ done, cancel: () => {}, onOutput }), OUTPUT, { timeoutMs: 5000 })
+    for (const listener of listeners) listener()
     await advance(5000)
-    expect(wait.end).toBe('running')
+    expect([polled.end, wait.end]).toEqual(['running', 'running'])
   })
 
   it('of a producer that throws is contained: logged once, nothing lost, no output wake, the steer still heard', async () => {
@@ -655,7 +694,10 @@ describe('output with a signal', () => {
     const producer = new PushProducer()
     const wait = startWait(startJob(producer), OUTPUT)
     const printing = setInterval(() => producer.print('.'), 100)
-    await advance(1099)
+    await advance(500)
+    // The timeout, the printing, and one timer for all the output.
+    expect(vi.getTimerCount()).toBe(3)
+    await advance(599)
     expect(wait.end).toBe('waiting')
     await advance(1)
     expect(wait.end).toBe('output')
@@ -729,10 +771,9 @@ describe('precedence', () => {
     const wait = startWait(id, BOTH, { signal: controller.signal })
     await advance(249)
     controller.abort()
-    expect(waitersOf(id)).toBe(0)
+    expectNothingLeft(id)
     await advance(1000)
     expect(wait.end).toBe('Error: wait aborted')
-    expectNothingLeft(id)
     producer.print('b')
     expect(ctx.jobs.read(id, agent).text).toMatch(/^a?b$/)
   })
@@ -768,6 +809,15 @@ describe('precedence', () => {
       expect(plain.result).not.toHaveProperty('wokenBy')
       agent.inbox.clear()
     }
+  })
+
+  it('the timeout wins over output that comes at the very time of it', async () => {
+    const producer = new PushProducer()
+    const id = startJob(producer)
+    setTimeout(() => producer.print('a'), 100)
+    const wait = startWait(id, { output: true, graceMs: 0 }, { timeoutMs: 100 })
+    await advance(100)
+    expect(wait.end).toBe('running')
   })
 
   it('a steer wins over output that is due at the same time', async () => {
@@ -824,20 +874,56 @@ describe('a woken wait', () => {
     expectNothingLeft(id)
   })
 
+  it('is not forgotten when a wait beside it ends by its timeout', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    const wait = startWait(id, OUTPUT)
+    startWait(id, OUTPUT, { timeoutMs: 100 })
+    await advance(100)
+    producer.print('a')
+    await advance(350)
+    expect(wait.end).toBe('output')
+  })
+
   it('is refused with bad options, by name, before the wait begins', async () => {
     const id = startJob(new Producer())
     await expect(ctx.jobs.wait(id, 1000, agent, undefined, { pollMs: 0 })).rejects.toThrow('invalid pollMs')
     expectNothingLeft(id)
   })
 
-  it('may have the longest times there are', async () => {
+  it('may have the longest times there are, at any fraction of a millisecond', async () => {
+    const now = performance.now.bind(performance)
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + 1.004)
     const most = 2 ** 31 - 1
     const producer = new Producer()
     const id = startJob(producer)
-    await advance(0.3)
     const wake = { output: true, graceMs: most, maxHoldMs: most, outputIntervalMs: most, pollMs: most }
     const wait = startWait(id, wake, { timeoutMs: most })
     await advance(1000)
     expect([wait.end, producer.draws]).toEqual(['waiting', 1])
+  })
+
+  it('does not begin again when its timer comes a fraction early', async () => {
+    const wait = startWait(startJob(new Producer()), STEER)
+    agent.steer(userMessage('stop'))
+    const now = performance.now.bind(performance)
+    vi.spyOn(performance, 'now').mockImplementation(() => now() - 0.5)
+    await advance(250)
+    expect(wait.end).toBe('steer')
+  })
+
+  it('paces the next one from when it came, though its timer was late', async () => {
+    const producer = new PushProducer()
+    const id = startJob(producer)
+    producer.print('a')
+    startWait(id, OUTPUT)
+    const now = performance.now.bind(performance)
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + 5000)
+    await advance(250)
+    const wait = startWait(id, OUTPUT)
+    await advance(9999)
+    expect(wait.end).toBe('waiting')
+    await advance(1)
+    expect(wait.end).toBe('output')
   })
 })
