@@ -23,7 +23,8 @@ import z from '@deepseek-ai/schemastery'
 import { Audience } from './audience.ts'
 import { createRecord, isLive, recordOutcome, snapshotOf, type JobRecord } from './job-record.ts'
 import { waitOnLive } from './live-wait.ts'
-import { JobWakes, wakeSettings, type WakeHost } from './wait-wake.ts'
+import { JobWakes, type WakeHost } from './wait-wake.ts'
+import { wakeSettings } from './wake-settings.ts'
 
 export { TASK_WAIT_TIMEOUT } from './live-wait.ts'
 

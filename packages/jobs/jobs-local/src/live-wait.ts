@@ -16,7 +16,8 @@ import type { Agent } from '@deepseek-ai/dsh-agent'
 import type { JobWaitResult } from '@deepseek-ai/dsh-jobs'
 import { deadline } from '@deepseek-ai/dsh-timeout'
 import { snapshotOf, type JobRecord } from './job-record.ts'
-import type { WakeSettings, WokenBy } from './wait-wake.ts'
+import type { WokenBy } from './wait-wake.ts'
+import type { WakeSettings } from './wake-settings.ts'
 
 /** Names the timeout of a wait among the reasons for which a signal aborts. */
 export const TASK_WAIT_TIMEOUT = 'TASK_WAIT_TIMEOUT'

@@ -18,41 +18,17 @@
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
-import type { JobHooks, JobId, JobWakeOptions } from '@deepseek-ai/dsh-jobs'
+import type { JobHooks, JobId } from '@deepseek-ai/dsh-jobs'
 import { MAX_TIMER_DELAY_MS } from '@deepseek-ai/dsh-timeout'
 import { JobOutput, type Unread } from './job-output.ts'
 import { SteerWatch, type SteerWakes } from './steer-watch.ts'
-
-/** Wake options, checked and complete. */
-export type WakeSettings = Required<JobWakeOptions>
+import type { WakeSettings } from './wake-settings.ts'
 
 /** What a wait was woken by. */
 export type WokenBy = 'output' | 'steer'
 
 /** When each end of a wait falls due; `Infinity` for one that is not in sight. */
 export type WaitDues = Readonly<Record<WokenBy | 'timeout', number>>
-
-/**
- * Check wake options and fill in the defaults.
- * @param options - as the caller gave them.
- * @returns the complete settings.
- * @throws for a time out of range, by its name.
- */
-export function wakeSettings(options: JobWakeOptions): WakeSettings {
-  const timeOf = (name: 'graceMs' | 'maxHoldMs' | 'outputIntervalMs' | 'pollMs', fallback: number, least = 0) => {
-    const value = options[name] ?? fallback
-    if (Number.isFinite(value) && value >= least && value <= MAX_TIMER_DELAY_MS) return value
-    throw new Error(`invalid ${name}: expected milliseconds from ${least} to ${MAX_TIMER_DELAY_MS}, got ${value}`)
-  }
-  return {
-    output: options.output ?? false,
-    steer: options.steer ?? false,
-    graceMs: timeOf('graceMs', 250),
-    maxHoldMs: timeOf('maxHoldMs', 1000),
-    outputIntervalMs: timeOf('outputIntervalMs', 10_000),
-    pollMs: timeOf('pollMs', 200, 1),
-  }
-}
 
 /**
  * When unread output ends a wait: once it is quiet or was held long enough, and not too soon after the last time.

@@ -9,7 +9,8 @@ import { createUserMessage, LlmAdapter, type StreamChunk } from '@deepseek-ai/ds
 import { SessionId } from '@deepseek-ai/dsh-session'
 import { LocalJobRegistry } from '../src/index.ts'
 import { steerWindow } from '../src/steer-watch.ts'
-import { decide, outputDue, wakeSettings } from '../src/wait-wake.ts'
+import { decide, outputDue } from '../src/wait-wake.ts'
+import { wakeSettings } from '../src/wake-settings.ts'
 
 const NEVER = Infinity
 
