@@ -66,7 +66,8 @@ export interface JobHooks {
    */
   readOutput?(): string
   /**
-   * Hear of new output, if the producer can tell. Without this hook a wait for output polls {@link readOutput}.
+   * Hear of new output, if the producer can tell. A registry may listen from the start of the job to its end. Without
+   * this hook a wait for output polls {@link readOutput}.
    * @param listener - called after output was appended; a call says nothing about how much.
    * @returns the disposer of the subscription.
    */
