@@ -1,0 +1,26 @@
+/**
+ * How `job_output` renders what it read, whole and under a byte limit.
+ * @module @deepseek-ai/dsh-tool-jobs/src/output-text
+ */
+import { fitTail } from './byte-limit.ts'
+import { statusLine, type PublicJobSnapshot } from './snapshot.ts'
+
+/** The value of `job_output`. */
+export interface OutputValue {
+  /** What the read returned. */
+  text: string
+  /** The job after the read. */
+  job: PublicJobSnapshot
+}
+
+/**
+ * Render a read: its text, and the status line last.
+ * @param value - the value of `job_output`.
+ * @param limit - most UTF-8 bytes. Kept are, in this order: the status line, a marker that says that output is missing,
+ * and the text's tail.
+ * @returns what the model sees.
+ */
+export function renderOutput({ text, job }: OutputValue, limit = Infinity): string {
+  const body = text === '' ? '(no new output)' : text.replace(/\n$/, '')
+  return fitTail(body, `\n${statusLine(job)}`, '[output truncated]', limit)
+}
