@@ -9,6 +9,7 @@ import z from '@deepseek-ai/schemastery'
 import { deliverCompletions, type CompletionDelivery } from './completion-notices.ts'
 import { watchResultLimits } from './result-limit.ts'
 import { jobKillTool, jobListTool, jobOutputTool } from './tools.ts'
+import { earlyEndNote, WAKE_FIELDS, wakeSettings, type WakeConfig } from './wake-result.ts'
 
 export type { CompletionDelivery } from './completion-notices.ts'
 export { statusLine, type PublicJobSnapshot } from './snapshot.ts'
@@ -20,7 +21,7 @@ export const name = 'tool-jobs'
 export const inject = ['tools', 'jobs', 'systemPrompt']
 
 /** Configures the waits of `job_output` and the delivery of completion notices. */
-export interface Config {
+export interface Config extends WakeConfig {
   /** How long a wait lasts that names no `timeout_ms`, in milliseconds (default 30,000). */
   waitTimeoutMs?: number
   /** How long any wait may last, in milliseconds; a longer `timeout_ms` is cut to it (default 600,000). */
@@ -36,6 +37,7 @@ const Schema = z.object({
   maxWaitTimeoutMs: z.number().min(1).default(600_000),
   completionDelivery: z.union(['quiet', 'wakeup'] as const).default('wakeup'),
   maxConsecutiveWakes: z.number().min(1).default(3),
+  ...WAKE_FIELDS,
 })
 
 /** The schema of the configuration, with its defaults. */
@@ -63,12 +65,13 @@ export function apply(ctx: Context, config: Config): void {
   if (!Number.isInteger(maxConsecutiveWakes)) {
     throw new Error(`tool-jobs: maxConsecutiveWakes (${maxConsecutiveWakes}) must be a whole number of turns`)
   }
+  const wakes = wakeSettings(config)
 
   const limitFor = watchResultLimits(ctx)
   ctx.jobs.attachController('tool-jobs')
-  ctx.systemPrompt.section({ name: 'tool:jobs', order: 106, text: GUIDANCE + CLOSING })
+  ctx.systemPrompt.section({ name: 'tool:jobs', order: 106, text: GUIDANCE + earlyEndNote(wakes) + CLOSING })
   deliverCompletions(ctx, completionDelivery, maxConsecutiveWakes)
-  ctx.tools.register(jobOutputTool(ctx, { waitTimeoutMs, maxWaitTimeoutMs }, limitFor))
+  ctx.tools.register(jobOutputTool(ctx, { waitTimeoutMs, maxWaitTimeoutMs }, wakes, limitFor))
   ctx.tools.register(jobListTool(ctx))
   ctx.tools.register(jobKillTool(ctx, limitFor))
 }

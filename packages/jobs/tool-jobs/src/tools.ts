@@ -8,6 +8,7 @@ import { defineTool, type ToolCallView, type ToolDefinition } from '@deepseek-ai
 import { renderOutput, type OutputValue } from './output-text.ts'
 import type { FitOwnText, watchResultLimits } from './result-limit.ts'
 import { publicSnapshot, SNAPSHOT_SCHEMA, statusLine } from './snapshot.ts'
+import { earlyEndNote, WAKE_SCHEMA, waitForJob, wakeOf, wakeParameters, type WakeSettings } from './wake-result.ts'
 
 /** How long a wait of `job_output` lasts, in milliseconds. */
 export interface WaitTimes {
@@ -39,16 +40,17 @@ const fitRenderedOutput: FitOwnText = (text, value, limit) =>
  * `job_output`: read a job, perhaps after a wait.
  * @param ctx - context of the plugin.
  * @param times - how long waits last.
+ * @param wakes - what ends them early.
  * @param limitFor - builds `finalizeContent`.
  * @returns the tool.
  */
-export function jobOutputTool(ctx: Context, times: WaitTimes, limitFor: LimitFor): ToolDefinition {
+export function jobOutputTool(ctx: Context, times: WaitTimes, wakes: WakeSettings, limitFor: LimitFor): ToolDefinition {
   return defineTool({
     name: 'job_output',
     description:
       'Read a background job: the output that no read has returned yet (or, of a job that only has a final result, that'
       + ' result once it has ended), and how the job stands. Returns at once unless you set wait, which waits until the'
-      + ` job ends, up to timeout_ms; the job goes on after a timeout.`,
+      + ` job ends, up to timeout_ms; the job goes on after a timeout.${earlyEndNote(wakes)}`,
     parameters: {
       job_id: {
         type: 'string',
@@ -63,6 +65,7 @@ export function jobOutputTool(ctx: Context, times: WaitTimes, limitFor: LimitFor
         type: 'number',
         description: `Longest wait in milliseconds (default ${times.waitTimeoutMs}, at most ${times.maxWaitTimeoutMs}).`,
       },
+      ...wakeParameters(wakes),
     },
     output: {
       schema: {
@@ -71,6 +74,7 @@ export function jobOutputTool(ctx: Context, times: WaitTimes, limitFor: LimitFor
         properties: {
           text: { type: 'string', required: true },
           job: { ...SNAPSHOT_SCHEMA, required: true },
+          wake: WAKE_SCHEMA,
         },
       },
       render: (_args, value) => [{ type: 'text', text: renderOutput(value) }],
@@ -80,9 +84,11 @@ export function jobOutputTool(ctx: Context, times: WaitTimes, limitFor: LimitFor
     async execute(args, { agent: caller, signal }) {
       const id = jobIdOf(args.job_id)
       const timeoutMs = Math.min(args.timeout_ms ?? times.waitTimeoutMs, times.maxWaitTimeoutMs)
-      if (args.wait === true) await ctx.jobs.wait(id, timeoutMs, caller, signal)
+      const call = { id, timeoutMs, caller, signal, wakeOnOutput: args.wake_on_output }
+      const ended = args.wait === true ? await waitForJob(ctx.jobs, wakes, call) : undefined
       const { text, snapshot } = ctx.jobs.read(id, caller)
-      return { text, job: publicSnapshot(snapshot) }
+      const wake = ended && wakeOf(ended, snapshot.status, wakes)
+      return { text, job: publicSnapshot(snapshot), ...(wake && { wake }) }
     },
   })
 }

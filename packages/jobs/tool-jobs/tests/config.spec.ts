@@ -11,6 +11,12 @@ describe('the configuration', () => {
       maxWaitTimeoutMs: 600_000,
       completionDelivery: 'wakeup',
       maxConsecutiveWakes: 3,
+      wakeOnSteer: true,
+      deliver: 'wrap',
+      graceMs: 250,
+      maxHoldMs: 1_000,
+      outputIntervalMs: 10_000,
+      pollMs: 200,
     })
   })
 
@@ -20,6 +26,13 @@ describe('the configuration', () => {
     ['maxWaitTimeoutMs', 0.5],
     ['completionDelivery', 'loud'],
     ['maxConsecutiveWakes', 0],
+    ['wakeOnSteer', 'yes'],
+    ['deliver', 'wrapped'],
+    ['graceMs', -1],
+    ['maxHoldMs', 2_147_483_648],
+    ['outputIntervalMs', -0.1],
+    ['pollMs', 0],
+    ['resumeTimeoutMs', -5],
   ])('refuses %s: %j at load, by name', async (field, value) => {
     expect(() => Config({ [field]: value })).toThrow(field)
     await expect(newWorld({ config: { [field]: value } })).rejects.toThrow(field)
@@ -31,13 +44,15 @@ describe('the configuration', () => {
     [{ waitTimeoutMs: NaN }, 'waitTimeoutMs (NaN)'],
     [{ maxConsecutiveWakes: 1.5 }, 'tool-jobs: maxConsecutiveWakes (1.5) must be a whole number of turns'],
     [{ maxConsecutiveWakes: NaN }, 'maxConsecutiveWakes (NaN)'],
+    [{ graceMs: NaN }, 'tool-jobs: graceMs (NaN) must be a number of milliseconds'],
+    [{ resumeTimeoutMs: NaN }, 'resumeTimeoutMs (NaN)'],
   ])('refuses what no schema sees: %j', async (config, message) => {
     await expect(newWorld({ config })).rejects.toThrow(message)
   })
 
   it('allows the shortest of everything', async () => {
-    const config = { waitTimeoutMs: 1, maxWaitTimeoutMs: 1, maxConsecutiveWakes: 1 }
-    await expect(newWorld({ config })).resolves.toBeDefined()
+    const config = { waitTimeoutMs: 1, maxWaitTimeoutMs: 1, maxConsecutiveWakes: 1, graceMs: 0, maxHoldMs: 0 }
+    await expect(newWorld({ config: { ...config, outputIntervalMs: 0, pollMs: 1 } })).resolves.toBeDefined()
   })
 
   it('has the same defaults for a configuration that no schema has seen', async () => {

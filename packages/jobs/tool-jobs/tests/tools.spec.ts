@@ -215,8 +215,29 @@ describe('the parameters and values', () => {
     })
   }
 
-  it("are the published tools'", async () => {
+  it("are the published tools', and what wakes add", async () => {
     const stock = await newWorld({ tools: await import('stock-tool-jobs') })
-    expect(schemas(await newWorld())).toEqual(schemas(stock))
+    const ours = schemas(await newWorld())
+    const [output] = ours
+    const expected = schemas(stock)
+    expect(expected[0]).toBeDefined()
+    Object.assign((expected[0]?.parameters as { properties: object }).properties, {
+      wake_on_output: { type: 'boolean' },
+    })
+    Object.assign((expected[0]?.output as { properties: object }).properties, {
+      wake: {
+        type: 'object',
+        additionalProperties: false,
+        properties: {
+          code: { type: 'string', enum: ['STEER_PREEMPTED', 'JOB_OUTPUT_RESUMED'] },
+          waitedMs: { type: 'integer' },
+          remainingMs: { type: 'integer' },
+          resumeTimeoutMs: { type: 'integer' },
+        },
+        required: ['code', 'waitedMs', 'remainingMs'],
+      },
+    })
+    expect(output).toEqual(expected[0])
+    expect(ours).toEqual(expected)
   })
 })
