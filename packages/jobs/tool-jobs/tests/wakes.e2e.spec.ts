@@ -1,0 +1,258 @@
+import { describe, expect, it } from 'vitest'
+import type { Agent } from '@deepseek-ai/dsh-agent'
+import { LocalBashExecutor } from '@deepseek-ai/dsh-bash-local'
+import { WorkerThreadCodeRuntime } from '@deepseek-ai/dsh-code-runtime-worker-thread'
+import { JobId } from '@deepseek-ai/dsh-jobs'
+import type { ContentBlock, GenerateOptions } from '@deepseek-ai/dsh-llm'
+import * as shellEnv from '@deepseek-ai/dsh-shell-env'
+import { LocalSubprocessRuntime } from '@deepseek-ai/dsh-subprocess-local'
+import * as toolBash from '@deepseek-ai/dsh-tool-bash'
+import { LocalJobRegistry as StockJobRegistry } from 'stock-jobs-local'
+import * as stockToolJobs from 'stock-tool-jobs'
+import { noticesOf, ScriptedModel, userMessage, type Reply, type World, type WorldOptions } from './world.ts'
+import { newWorld } from './worlds.ts'
+
+const STOCK = { registry: StockJobRegistry, tools: stockToolJobs }
+
+/** The defaults under test, in milliseconds. */
+const POLL = 200
+const GRACE = 250
+
+const JOB = JobId('bash-1')
+
+const inBackground = (command: string): Reply => ({
+  tool: 'bash',
+  args: { command, description: 'Run it in the background', run_in_background: true },
+})
+
+const wait = (timeoutMs: number, more: object = {}): Reply => ({
+  tool: 'job_output',
+  args: { job_id: JOB, wait: true, timeout_ms: timeoutMs, ...more },
+})
+
+const read: Reply = { tool: 'job_output', args: { job_id: JOB } }
+
+/** A model that answers in turn, and says when it was asked what. */
+class TimedModel extends ScriptedModel {
+  readonly times: number[] = []
+
+  override stream(options: GenerateOptions) {
+    this.times.push(Date.now())
+    return super.stream(options)
+  }
+}
+
+/** The real shell under a real agent loop, with a user who has said `go`. */
+async function begin(replies: Reply[], options: Partial<WorldOptions> = {}) {
+  const model = new TimedModel(...replies)
+  const world = await newWorld({ model, ...options })
+  if (options.toolRuntime?.mode === 'code') await world.ctx.plugin(WorkerThreadCodeRuntime, {})
+  await world.ctx.plugin(LocalSubprocessRuntime)
+  await world.ctx.plugin(LocalBashExecutor, {})
+  await world.ctx.plugin(shellEnv, {})
+  await world.ctx.plugin(toolBash, {})
+  const agent = await world.agent()
+  agent.followup(userMessage('go'))
+  return { world, model, agent }
+}
+
+/** What a model request has that the one before it had not: the tool's result, and the messages of others. */
+function newsOf(model: TimedModel, request: number) {
+  const known = model.requests[request - 1]?.messages.length ?? 0
+  const news = model.requests[request]?.messages.slice(known).filter(({ role }) => role === 'user') ?? []
+  const blocks = news.flatMap(({ content }) => content)
+  const textsOf = (content: readonly ContentBlock[]) =>
+    content.flatMap(block => (block.type === 'text' ? block.text : []))
+  return {
+    result: blocks.flatMap(block => (block.type === 'tool-result' ? textsOf(block.content) : [])).join(),
+    messages: textsOf(blocks),
+  }
+}
+
+const status = ({ ctx }: World, agent: Agent) => ctx.jobs.get(JOB, agent).status
+
+/** The job is left alive by the scenario; end it so that the world can go. */
+function kill({ ctx }: World, agent: Agent): void {
+  ctx.jobs.kill(JOB, agent)
+}
+
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+
+describe('a real background job and its first output (#6285)', () => {
+  /** It says itself when it printed, so that the shell's own start does not count. */
+  const COMMAND = 'sleep 0.44; echo "10% at $EPOCHREALTIME"; sleep 30'
+
+  it('comes back while the job goes on', async () => {
+    const { world, model, agent } = await begin([inBackground(COMMAND), wait(30_000), 'so far so good'])
+    await agent.whenIdle()
+
+    const { result } = newsOf(model, 2)
+    expect(result).toMatch(/^10% at [\d.]+\n\[wake: JOB_OUTPUT_RESUMED; .*\]\n\[status: running\]$/)
+    const printedAt = 1_000 * Number(/[\d.]{10,}/.exec(result)?.[0])
+    expect((model.times[2] ?? Infinity) - printedAt).toBeLessThanOrEqual(POLL + GRACE + 300)
+    expect(status(world, agent)).toBe('running')
+    kill(world, agent)
+  })
+
+  it('leaves the later output and the completion notice as they were', async () => {
+    const command = 'sleep 0.3; echo 10%; sleep 2; echo 100%'
+    const { model, agent } = await begin([inBackground(command), wait(30_000), 'so far so good', read, 'done'])
+    await expect.poll(() => model.requests.length, { timeout: 10_000 }).toBe(5)
+    await agent.whenIdle()
+
+    expect(newsOf(model, 2).result).toMatch(/^10%\n\[wake: JOB_OUTPUT_RESUMED/)
+    expect(newsOf(model, 3).messages).toEqual([
+      `background job bash-1 (bash: ${command}) finished [status: completed, exit code: 0]. Read its output with job_output.`,
+    ])
+    expect(newsOf(model, 4).result).toBe('100%\n[status: completed, exit code: 0]')
+    expect(noticesOf(agent)).toHaveLength(1)
+  })
+
+  it('is asked for the end only, and gets it whole', async () => {
+    const command = 'for i in 1 2 3; do echo $i; sleep 0.2; done'
+    const { model, agent } = await begin([inBackground(command), wait(30_000, { wake_on_output: false }), 'done'])
+    await agent.whenIdle()
+    expect(newsOf(model, 2).result).toBe('1\n2\n3\n[status: completed, exit code: 0]')
+  })
+
+  it('with the published packages comes back at the timeout', async () => {
+    const { world, model, agent } = await begin([inBackground(COMMAND), wait(1_500), 'at last'], STOCK)
+    await agent.whenIdle()
+    expect(newsOf(model, 2).result).toMatch(/^10% at [\d.]+\n\[status: running\]$/)
+    expect((model.times[2] ?? 0) - (model.times[1] ?? 0)).toBeGreaterThanOrEqual(1_500)
+    kill(world, agent)
+  })
+})
+
+describe('a real background job and a message of the user (#6030)', () => {
+  const STOP = 'stop, switch tasks'
+
+  /** Send something 0.3 s into the wait, and say when. */
+  async function during(world: World, send: () => void): Promise<number> {
+    await world.waitedFor({ id: JOB })
+    await pause(300)
+    send()
+    return Date.now()
+  }
+
+  it('is read at once: the very next model request has it', async () => {
+    const { world, model, agent } = await begin([inBackground('sleep 30'), wait(30_000), 'switching'])
+    const sentAt = await during(world, () => agent.steer(userMessage(STOP)))
+    await agent.whenIdle()
+
+    expect(newsOf(model, 2).result).toMatch(/^\(no new output\)\n\[wake: STEER_PREEMPTED; .*\]\n\[status: running\]$/)
+    expect(newsOf(model, 2).messages).toEqual([STOP])
+    expect((model.times[2] ?? Infinity) - sentAt).toBeLessThanOrEqual(GRACE + 200)
+    expect(status(world, agent)).toBe('running')
+    kill(world, agent)
+  })
+
+  it('with the published packages is read after the timeout', async () => {
+    const { world, model, agent } = await begin([inBackground('sleep 30'), wait(1_500), 'switching'], STOCK)
+    await during(world, () => agent.steer(userMessage(STOP)))
+    await agent.whenIdle()
+
+    expect(newsOf(model, 2)).toEqual({ result: '(no new output)\n[status: running]', messages: [STOP] })
+    expect((model.times[2] ?? 0) - (model.times[1] ?? 0)).toBeGreaterThanOrEqual(1_500)
+    kill(world, agent)
+  })
+
+  it.each<[string, (agent: Agent) => unknown]>([
+    ['a follow-up', agent => agent.followup(userMessage('afterwards, tidy up'))],
+    [
+      'a message that is withdrawn again',
+      async agent => {
+        const message = userMessage(STOP)
+        agent.steer(message)
+        await pause(100)
+        expect(agent.inbox.remove(message.id)).toBe(true)
+      },
+    ],
+  ])('%s leaves the wait alone', async (_what, send) => {
+    const config = { graceMs: 800 }
+    const { world, model, agent } = await begin([inBackground('sleep 30'), wait(2_000), 'waited'], { config })
+    await during(world, () => void send(agent))
+    await agent.whenIdle()
+
+    expect(newsOf(model, 2).result).toBe('(no new output)\n[status: running]')
+    expect((model.times[2] ?? 0) - (model.times[1] ?? 0)).toBeGreaterThanOrEqual(2_000)
+    kill(world, agent)
+  })
+
+  it("another job's notice leaves the wait alone", async () => {
+    const replies = [inBackground('sleep 30'), inBackground('sleep 0.4'), wait(1_200), 'waited']
+    const { world, model, agent } = await begin(replies)
+    await agent.whenIdle()
+
+    expect(noticesOf(agent)).toHaveLength(1)
+    expect(newsOf(model, 3).result).toBe('(no new output)\n[status: running]')
+    expect((model.times[3] ?? 0) - (model.times[2] ?? 0)).toBeGreaterThanOrEqual(1_200)
+    kill(world, agent)
+  })
+
+  it('a job that ends within the window returns its real result', async () => {
+    const replies = [inBackground('sleep 1; exit 3'), wait(30_000), 'done']
+    const { world, model, agent } = await begin(replies, { config: { graceMs: 5_000 } })
+    await during(world, () => agent.steer(userMessage('well?')))
+    await agent.whenIdle()
+
+    expect(newsOf(model, 2)).toEqual({
+      result: '(no new output)\n[status: completed, exit code: 3]',
+      messages: ['well?'],
+    })
+  })
+
+  it('a cancelled turn still aborts the wait, and the job lives on', async () => {
+    const { world, model, agent } = await begin([inBackground('sleep 30'), wait(30_000), 'never asked'])
+    await during(world, () => agent.cancel({ kind: 'user' }))
+    await agent.whenIdle()
+
+    expect(model.requests).toHaveLength(2)
+    expect(agent.session.events.at(-1)).toMatchObject({ type: 'turn/end', data: { reason: { kind: 'aborted' } } })
+    expect(status(world, agent)).toBe('running')
+    kill(world, agent)
+  })
+})
+
+describe('a program of the model (Code Mode)', () => {
+  const program = (code: string): Reply => ({ tool: 'run_code', args: { code, description: 'Watch a job' } })
+
+  const run = (code: string) => begin([program(code), 'done'], { toolRuntime: { mode: 'code' } })
+
+  const START = `
+    const { jobId } = await tools.bash({
+      command: 'sleep 0.3; echo 10%; sleep 30', description: 'Build', run_in_background: true,
+    })`
+
+  it('gets the wake, and branches on its code', async () => {
+    const { model, agent } = await run(`${START}
+      const { text, wake, job } = await tools.job_output({ job_id: jobId, wait: true, timeout_ms: 30000 })
+      await tools.job_kill({ job_id: jobId })
+      switch (wake?.code) {
+        case 'JOB_OUTPUT_RESUMED': return ['printed', text, job.status, wake]
+        default: return 'something else'
+      }`)
+    await agent.whenIdle()
+
+    const [branch, text, status, wake] = JSON.parse(newsOf(model, 1).result) as unknown[]
+    expect([branch, text, status]).toEqual(['printed', '10%\n', 'running'])
+    expect(wake).toEqual({
+      code: 'JOB_OUTPUT_RESUMED',
+      waitedMs: expect.any(Number) as unknown,
+      remainingMs: expect.any(Number) as unknown,
+    })
+    expect(model.requests[0]?.system).toContain('"STEER_PREEMPTED" | "JOB_OUTPUT_RESUMED"')
+  })
+
+  it('is told of a message of the user, which the next model request has', async () => {
+    const { world, model, agent } = await run(`${START}
+      const { wake } = await tools.job_output({ job_id: jobId, wait: true, timeout_ms: 30000, wake_on_output: false })
+      await tools.job_kill({ job_id: jobId })
+      return wake?.code`)
+    await world.waitedFor({ id: JOB })
+    agent.steer(userMessage('stop, switch tasks'))
+    await agent.whenIdle()
+
+    expect(newsOf(model, 1)).toEqual({ result: 'STEER_PREEMPTED', messages: ['stop, switch tasks'] })
+  })
+})
