@@ -33,6 +33,9 @@ export default defineConfig({
   resolve: { alias: sourceAliases() },
   test: {
     include: ['packages/*/*/tests/**/*.spec.ts', 'scripts/**/*.spec.ts'],
+    // Tests wait for conditions, not for times: the limit is for what hangs, on a busy machine too.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
     server: { deps: { inline: [/@deepseek-ai\//, /\/stock-[a-z-]+\//] } },
     coverage: {
       provider: 'v8',

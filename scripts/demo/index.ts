@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { presentGoalRoundQuestion } from './goal-round-question.ts'
+import { presentOutputDuringWait, presentSteerDuringWait } from './job-waits.ts'
 import { renderSection, type Section } from './section.ts'
 import { presentThrownAwayAnswer } from './thrown-away-answer.ts'
 
@@ -41,6 +42,8 @@ function compare<T>(scenario: string, present: (stock: T, fork: T) => Section) {
 const SCENARIOS = [
   compare('goal-round-question', presentGoalRoundQuestion),
   compare('thrown-away-answer', presentThrownAwayAnswer),
+  compare('steer-during-wait', presentSteerDuringWait),
+  compare('output-during-wait', presentOutputDuringWait),
 ]
 
 async function main(json: boolean): Promise<boolean> {
