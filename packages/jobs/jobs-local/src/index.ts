@@ -223,9 +223,12 @@ export class LocalJobRegistry extends JobRegistry {
 
   private async disposeAll(): Promise<void> {
     this.audience.silenceDone()
-    do await this.teardown([...this.store.values()], 'jobs service disposed')
-    while ([...this.store.values()].some(isLive))
-    const owners = new Set([...this.store.values()].map(({ owner }) => owner))
+    const owners = new Set<Agent | undefined>()
+    do {
+      const records = [...this.store.values()]
+      for (const { owner } of records) owners.add(owner)
+      await this.teardown(records, 'jobs service disposed')
+    } while ([...this.store.values()].some(isLive))
     this.store.clear()
     for (const owner of owners) this.audience.tellChanged(owner)
     await Promise.all([...this.ownerCleanups.values()].map(detach => detach()))

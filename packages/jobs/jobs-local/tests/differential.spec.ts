@@ -339,6 +339,14 @@ class Life {
   }
 }
 
+/** Both disposals wait for one job, and both announce that it is gone. */
+const OWNER_AND_SERVICE_GO_TOGETHER: Op[] = [
+  { op: 'start', owner: 'B', kind: 'bash', label: 'a', stream: false, onCancel: 'settles later' },
+  { op: 'dispose', owner: 'B' },
+  { op: 'dispose the service' },
+  { op: 'advance', ms: 20 },
+]
+
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
@@ -351,6 +359,6 @@ it('leaves the same trace as the published registry', async () => {
       const ours = await (await Life.begin(LocalJobRegistry)).run(script)
       expect(ours).toEqual(stock)
     }),
-    { numRuns: 100 },
+    { numRuns: 100, examples: [[OWNER_AND_SERVICE_GO_TOGETHER]] },
   )
 }, 60_000)
