@@ -1,0 +1,19 @@
+/**
+ * The packages that stand here in place of published ones, and what their imports look like. One list for the module
+ * hooks; its test compares it with the workspace.
+ */
+
+/** By what follows `@deepseek-ai/dsh-` in the name, and `stock-` in the npm alias of the published original. */
+export const FORKED = ['goal-round-driver', 'jobs', 'jobs-local', 'tool-jobs', 'user-questions', 'tool-ask-user']
+
+const SPECIFIER = new RegExp(`^@deepseek-ai/dsh-(${FORKED.join('|')})(/.*)?$`)
+
+/**
+ * @param {string} specifier what an import names
+ * @returns {{ name: string, entry: string } | undefined} the forked package's short name and the entry below it, such
+ *   as `/brand` or nothing; `undefined` for any other import
+ */
+export function forkedImport(specifier) {
+  const match = SPECIFIER.exec(specifier)
+  return match === null ? undefined : { name: match[1] ?? '', entry: match[2] ?? '' }
+}
