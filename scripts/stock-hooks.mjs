@@ -4,20 +4,15 @@
  * `@deepseek-ai/dsh-jobs`), for the process's own imports and for those of every harness package in it. Should one of
  * our own builds still be reached, by a path for instance, that import fails: a run is stock or it does not start.
  *
- * With `DSH_STOCK_LOG=<file>` each redirected import is appended to that file as `<specifier> <resolved URL>`.
+ * With `show-loaded.mjs` beside it, each package is shown as it was resolved.
  */
-import { appendFileSync, realpathSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-
-/** The forked packages, by what follows `@deepseek-ai/dsh-` in their name and `stock-` in that of the original. */
-const FORKED = ['goal-round-driver', 'jobs', 'jobs-local', 'tool-jobs', 'user-questions', 'tool-ask-user']
-
-const SPECIFIER = new RegExp(`^@deepseek-ai/dsh-(${FORKED.join('|')})(/.*)?$`)
+import { FORKED, forkedImport } from './forked.mjs'
 
 const modules = join(dirname(import.meta.dirname), 'node_modules')
-const log = process.env.DSH_STOCK_LOG
 
 /**
  * @param {string} packageName a package that is installed at the root
@@ -31,18 +26,16 @@ const forkUrls = FORKED.map(name => folderUrl(`@deepseek-ai/dsh-${name}`))
 
 registerHooks({
   resolve(specifier, context, nextResolve) {
-    const match = SPECIFIER.exec(specifier)
-    if (match === null) {
+    const forked = forkedImport(specifier)
+    if (forked === undefined) {
       const resolved = nextResolve(specifier, context)
       if (forkUrls.some(url => resolved.url.startsWith(url)))
         throw new Error(`stock-hooks: ${specifier} reaches our own build, ${resolved.url}`)
       return resolved
     }
-    const [, name = '', entry = ''] = match
-    const resolved = nextResolve(`stock-${name}${entry}`, { ...context, parentURL: import.meta.url })
-    if (!resolved.url.startsWith(folderUrl(`stock-${name}`)))
+    const resolved = nextResolve(`stock-${forked.name}${forked.entry}`, { ...context, parentURL: import.meta.url })
+    if (!resolved.url.startsWith(folderUrl(`stock-${forked.name}`)))
       throw new Error(`stock-hooks: ${specifier} is not the published original, but ${resolved.url}`)
-    if (log !== undefined) appendFileSync(log, `${specifier} ${resolved.url}\n`)
     return resolved
   },
 })

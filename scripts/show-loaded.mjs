@@ -1,0 +1,31 @@
+/**
+ * Says on stderr, once for each entry of a forked package, which version of it the process loads and from where:
+ * `DSH_SHOW_LOADED=1 scripts/dsh …`, or `node --import <this file> …` for any other process.
+ */
+import { readFileSync } from 'node:fs'
+import { findPackageJSON, registerHooks } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { forkedImport } from './forked.mjs'
+
+const seen = new Set()
+
+registerHooks({
+  resolve(specifier, context, nextResolve) {
+    const resolved = nextResolve(specifier, context)
+    if (forkedImport(specifier) !== undefined && !seen.has(resolved.url)) {
+      seen.add(resolved.url)
+      process.stderr.write(`loaded ${specifier} ${versionOf(resolved.url)} ${fileURLToPath(resolved.url)}\n`)
+    }
+    return resolved
+  },
+})
+
+/**
+ * @param {string} url a module of some package
+ * @returns {string} the package's version
+ */
+function versionOf(url) {
+  /** @type {unknown} */
+  const manifest = JSON.parse(readFileSync(findPackageJSON(url) ?? '', 'utf8'))
+  return /** @type {{ version: string }} */ (manifest).version
+}
