@@ -32,11 +32,27 @@ function sourceAliases() {
 export default defineConfig({
   resolve: { alias: sourceAliases() },
   test: {
-    include: ['packages/*/*/tests/**/*.spec.ts', 'scripts/**/*.spec.ts'],
     // Tests wait for conditions, not for times: the limit is for what hangs, on a busy machine too.
     testTimeout: 30_000,
     hookTimeout: 30_000,
     server: { deps: { inline: [/@deepseek-ai\//, /\/stock-[a-z-]+\//] } },
+    projects: [
+      {
+        extends: true,
+        test: { name: 'unit', include: ['packages/*/*/tests/**/*.spec.ts', 'scripts/**/*.spec.ts'] },
+      },
+      {
+        // The real CLI as a process, on the built packages.
+        extends: true,
+        test: {
+          name: 'e2e',
+          include: ['e2e/*.spec.ts'],
+          globalSetup: 'e2e/support/build.ts',
+          testTimeout: 60_000,
+          hookTimeout: 180_000,
+        },
+      },
+    ],
     coverage: {
       provider: 'v8',
       include: ['packages/*/*/src/**/*.ts'],
