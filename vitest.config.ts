@@ -35,6 +35,8 @@ export default defineConfig({
     // Tests wait for conditions, not for times: the limit is for what hangs, on a busy machine too.
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // A hunt (`pnpm test:hunt`) sets the seed; only then does every test file load fast-check.
+    setupFiles: process.env.HUNT_SEED === undefined ? [] : ['scripts/hunt/setup.ts'],
     server: { deps: { inline: [/@deepseek-ai\//, /\/stock-[a-z-]+\//] } },
     projects: [
       {

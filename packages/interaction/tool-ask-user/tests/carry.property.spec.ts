@@ -79,6 +79,6 @@ it('no answer is lost, none is invented', { timeout: 60_000 }, async () => {
       expect(delivered.filter(given => given !== undefined)).toEqual(expected)
       await dispose()
     }),
-    { numRuns: 25 },
+    { numRuns: Number(process.env.HUNT_RUNS ?? 25) },
   )
 })
