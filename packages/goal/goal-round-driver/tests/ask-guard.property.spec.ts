@@ -15,7 +15,7 @@ import { GOAL_ROUND_ASK_DENIAL } from '../src/ask-guard.ts'
 import * as driver from '../src/index.ts'
 import { ASK_ARGS, createRuntime, disposeRuntimes, message, notice, type Runtime } from './harness.ts'
 
-const numRuns = Number(process.env['HUNT_RUNS'] ?? 25)
+const numRuns = Number(process.env.HUNT_RUNS ?? 25)
 const timeout = Math.max(60_000, numRuns * 2_000)
 
 afterEach(disposeRuntimes)

@@ -359,6 +359,6 @@ it('leaves the same trace as the published registry', async () => {
       const ours = await (await Life.begin(LocalJobRegistry)).run(script)
       expect(ours).toEqual(stock)
     }),
-    { numRuns: 100, examples: [[OWNER_AND_SERVICE_GO_TOGETHER]] },
+    { numRuns: Number(process.env.HUNT_RUNS ?? 100), examples: [[OWNER_AND_SERVICE_GO_TOGETHER]] },
   )
 }, 60_000)

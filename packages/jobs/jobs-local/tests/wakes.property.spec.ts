@@ -219,7 +219,7 @@ it('loses no output, overstays no timeout and leaves nothing behind, whoever act
       expect(scene.producer.listeners.size).toBe(0)
       await handle.dispose()
     }),
-    { numRuns: 200 },
+    { numRuns: Number(process.env.HUNT_RUNS ?? 200) },
   )
 }, 60_000)
 

@@ -310,13 +310,13 @@ const scriptOf = (steps: fc.Arbitrary<Step>) => fc.array(steps, { minLength: 5, 
 describe('the tools say and do what the published ones do', { timeout: 120_000 }, () => {
   it('without wakes, on any script', async () => {
     const property = fc.asyncProperty(scriptOf(step), config, (script, config) => play(script, config, NO_WAKES))
-    await fc.assert(property, { numRuns: 60 })
+    await fc.assert(property, { numRuns: Number(process.env.HUNT_RUNS ?? 60) })
   })
 
   it('with wakes, where no wait lasts as long as their window', async () => {
     // An aborted wait leaves output that was seen and not read, on which the next wait ends at once.
     const unaborted = scriptOf(step.filter(({ op }) => op !== 'abort'))
     const property = fc.asyncProperty(unaborted, config, (script, config) => play(script, config, {}))
-    await fc.assert(property, { numRuns: 40 })
+    await fc.assert(property, { numRuns: Number(process.env.HUNT_RUNS ?? 40) })
   })
 })
