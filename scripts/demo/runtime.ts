@@ -18,7 +18,7 @@ import { ToolRuntime, type ToolPresentationMode } from '@deepseek-ai/dsh-tools'
 export type Reply = string | { readonly name: string; readonly args: unknown }
 
 /** Decides the next answer from the request alone, as a model does. */
-export type Script = (request: GenerateOptions) => Reply
+export type Script = (request: GenerateOptions) => Reply | Promise<Reply>
 
 /** A model that answers from a script and keeps its requests, each with the time of its arrival. */
 export class ScriptedModel extends LlmAdapter {
@@ -32,8 +32,7 @@ export class ScriptedModel extends LlmAdapter {
 
   override async *stream(request: GenerateOptions): AsyncIterable<StreamChunk> {
     const index = this.requests.push({ at: performance.now(), request })
-    await Promise.resolve()
-    const reply = this.script(request)
+    const reply = await this.script(request)
     if (typeof reply === 'string') yield { type: 'text-delta', index: 0, text: reply }
     else {
       const argumentsDelta = JSON.stringify(reply.args)
@@ -47,7 +46,7 @@ export class ScriptedModel extends LlmAdapter {
  * Mount what an agent needs.
  * @param script - the model.
  * @param mode - how the tools are presented to it.
- * @returns the context, the model, and a function that creates an agent on it.
+ * @returns the context, the model, and functions that create an agent on it.
  */
 export async function mountRuntime(script: Script, mode: ToolPresentationMode) {
   const ctx = new Context()
@@ -59,16 +58,14 @@ export async function mountRuntime(script: Script, mode: ToolPresentationMode) {
   const model = new ScriptedModel(script)
   ctx.llm.registerAdapter(['scripted'], model)
   await ctx.plugin(AgentLoop, { agents: [] })
-  const createAgent = async () => {
-    const agentOptions = { provider: 'scripted', model: 'scripted' }
-    const { agent } = await ctx.agents.create({
-      sessionId: SessionId('demo'),
+  const createHandle = (id: string) =>
+    ctx.agents.create({
+      sessionId: SessionId(id),
       meta: { cwd: process.cwd() },
-      agentOptions,
+      agentOptions: { provider: 'scripted', model: 'scripted' },
     })
-    return agent
-  }
-  return { ctx, model, createAgent }
+  const createAgent = async (id = 'demo') => (await createHandle(id)).agent
+  return { ctx, model, createAgent, createHandle }
 }
 
 /** The text of some content, tool results included. */

@@ -1,0 +1,27 @@
+/** One measurement of one plane in a process of its own: prints its result as one line of JSON. */
+import { runGoalRoundQuestion } from '../demo/goal-round-question.ts'
+import { runThrownAwayAnswer } from '../demo/thrown-away-answer.ts'
+import { measureChattyJobs } from './chatty-job.ts'
+import { measureGuardCost } from './guard-cost.ts'
+import type { Plane } from './planes.ts'
+import { measureTrace } from './trace.ts'
+import { measureManyWaits, measureOneWait } from './waits.ts'
+import { measureWakes } from './wakes.ts'
+
+const measurements = {
+  'chatty-jobs': measureChattyJobs,
+  'guard-cost': measureGuardCost,
+  incident: runGoalRoundQuestion,
+  'many-waits-pull': (plane: Plane) => measureManyWaits(plane, 'pull'),
+  'many-waits-push': (plane: Plane) => measureManyWaits(plane, 'push'),
+  'one-wait': measureOneWait,
+  'thrown-away-answer': runThrownAwayAnswer,
+  trace: measureTrace,
+  wakes: measureWakes,
+}
+
+/** The measurements by name. */
+export type Measurements = typeof measurements
+
+const [name, plane] = process.argv.slice(2) as [keyof Measurements, Plane]
+process.stdout.write(`${JSON.stringify(await measurements[name](plane))}\n`)
