@@ -1,6 +1,6 @@
 /**
  * The frame boundaries of a zstd stream, found without decompressing (RFC 8878, section 3.1). Node's own decoder stops
- * after the first frame of a chain, and takes a frame that is cut short for a whole one.
+ * after the first frame of a chain, and that of Node 22 takes a frame that is cut short for a whole one.
  *
  * | state | bytes it waits for | then |
  * | --- | --- | --- |

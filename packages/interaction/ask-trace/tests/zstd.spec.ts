@@ -46,9 +46,11 @@ describe('why frames are taken one by one', () => {
     expect(Buffer.concat((await stream.toArray()) as Buffer[]).toString()).toBe('one\n')
   })
 
-  it('Node takes a frame that is cut short for a whole one', () => {
+  it('Node 22 takes a frame that is cut short for a whole one; Node 24 does not', () => {
     const text = 'one\n'.repeat(100)
-    expect(zstdDecompressSync(frame(Buffer.from(text)).subarray(0, -9)).toString()).not.toBe(text)
+    const decode = () => zstdDecompressSync(frame(Buffer.from(text)).subarray(0, -9)).toString()
+    if (process.versions.node.startsWith('22.')) expect(decode()).not.toBe(text)
+    else expect(decode).toThrow('unexpected end of file')
   })
 })
 
