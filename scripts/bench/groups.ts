@@ -96,7 +96,7 @@ async function guardCost(): Promise<Group> {
     title: 'Cost of the ask guard',
     setting:
       'An empty tool through the whole pipeline inside a goal round, wall time; a goal round without tools on the real loop,'
-      + ' CPU time; the least of three medians. Limit: ours with no guard installed.',
+      + ' CPU time; the least of three medians. Limit: ours outside a goal round.',
     rows: [
       { what: 'tool call', unit: 'µs', stock: stock.perToolCall, ours: ours.perToolCall, limit: limit.perToolCall },
       { what: 'goal round', unit: 'µs CPU', stock: stock.perRound, ours: ours.perRound },
