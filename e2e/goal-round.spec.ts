@@ -2,7 +2,7 @@ import { GOAL_ROUND_ASK_DENIAL } from '@deepseek-ai/dsh-goal-round-driver'
 import { describe, expect, it } from 'vitest'
 import { ANSWER, QUESTION, askingInCode, askingNatively } from './support/models.ts'
 import { human, runDsh, testPlugin, textsSeenBy, type DshRun, type Side } from './support/run-dsh.ts'
-import { resultsOf, settledAsks } from './support/session-log.ts'
+import { resultsOf, settledAsks, verdictsOf } from './support/session-log.ts'
 
 const MAX_ROUNDS = 5
 
@@ -32,6 +32,7 @@ describe('a goal whose model asks in a round', () => {
     expect(settledAsks(run.events).filter(({ text }) => text.includes(ANSWER))).toHaveLength(MAX_ROUNDS)
     expect(resultsOf(run.events, 'run_code').map(({ text }) => text)).toEqual(Array(MAX_ROUNDS).fill('asked'))
     expect(textsSeenBy(run).filter(text => text.includes(ANSWER))).toEqual([])
+    expect(verdictsOf(run.events)).toEqual(Array(MAX_ROUNDS).fill('lost-in-program'))
   })
 
   it('stock, native: the autonomous run waits for the human', async () => {
@@ -58,6 +59,7 @@ describe('a goal whose model asks in a round', () => {
     const denial = { isError: true, text: expect.stringContaining(GOAL_ROUND_ASK_DENIAL) as string }
     const asks = codeMode ? settledAsks(run.events) : resultsOf(run.events, 'ask_user_question')
     expect(asks).toEqual([denial, denial, denial])
+    expect(verdictsOf(run.events)).toEqual(['denied', 'denied', 'denied'])
     // Code Mode: the uncaught error fails the program, so that the outer result says it too.
     if (codeMode) expect(resultsOf(run.events, 'run_code')).toContainEqual(denial)
     expect(run.requests[1]?.messages.at(-1)).toMatchObject({

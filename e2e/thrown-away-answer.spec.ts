@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ANSWER, QUESTION, askingOnce } from './support/models.ts'
 import { human, runDsh, textsSeenBy, type DshRun, type Side } from './support/run-dsh.ts'
-import { messagesFrom, resultsOf, settledAsks } from './support/session-log.ts'
+import { messagesFrom, resultsOf, settledAsks, verdictsOf } from './support/session-log.ts'
 
 /** The other half of #6074: an ordinary turn, and a program that throws the human's answer away. */
 function runProgram(side: Side): Promise<DshRun> {
@@ -22,6 +22,7 @@ describe('an answer that a program throws away', () => {
     expect(settledAsks(run.events)).toEqual([{ isError: false, text: expect.stringContaining(ANSWER) as string }])
     expect(resultsOf(run.events, 'run_code')).toEqual([{ isError: false, text: 'asked' }])
     expect(textsSeenBy(run).filter(text => text.includes(ANSWER))).toEqual([])
+    expect(verdictsOf(run.events)).toEqual(['lost-in-program'])
   })
 
   it('fork: it is written back, and in the very next request', async () => {
@@ -34,5 +35,6 @@ describe('an answer that a program throws away', () => {
     expect(notice).toMatch(/<user_answer>[^]*<\/user_answer>/)
     expect(notice).toContain(ANSWER)
     expect(run.requests[1]?.messages.at(-1)).toEqual({ role: 'user', content: notice })
+    expect(verdictsOf(run.events)).toEqual(['delivered-by-write-back'])
   })
 })

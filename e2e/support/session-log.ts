@@ -1,5 +1,6 @@
 /** Reads the session log that a run left on disk, with the harness's own persistence package. */
 import { Context } from '@deepseek-ai/cordis'
+import { traceAsks } from '@deepseek-ai/dsh-ask-trace'
 import type { ContentBlock } from '@deepseek-ai/dsh-llm'
 import { SessionStore, type SessionEvent } from '@deepseek-ai/dsh-session'
 import { JsonlSessionPersistence } from '@deepseek-ai/dsh-session-persistence-jsonl'
@@ -53,6 +54,11 @@ export function settledAsks(events: readonly SessionEvent[]): Settled[] {
   return eventsOf(events, 'tool/code-dispatch')
     .filter(({ data }) => data.name === 'ask_user_question')
     .map(({ data }) => ({ isError: data.isError, text: textOf(data.content) }))
+}
+
+/** What became of every question, as `pnpm trace` says it of the same log. */
+export function verdictsOf(events: readonly SessionEvent[]): string[] {
+  return traceAsks(events).asks.map(({ verdict }) => verdict)
 }
 
 /** The texts of the messages that one plugin put before the model. */
