@@ -29,14 +29,16 @@ function sourceAliases() {
   )
 }
 
+/** A hunt (`pnpm test:hunt`) sets the seed; only then does every test file load fast-check. */
+const hunting = process.env.HUNT_SEED !== undefined
+
 export default defineConfig({
   resolve: { alias: sourceAliases() },
   test: {
     // Tests wait for conditions, not for times: the limit is for what hangs, on a busy machine too.
-    testTimeout: 30_000,
+    testTimeout: hunting ? 90_000 : 30_000,
     hookTimeout: 30_000,
-    // A hunt (`pnpm test:hunt`) sets the seed; only then does every test file load fast-check.
-    setupFiles: process.env.HUNT_SEED === undefined ? [] : ['scripts/hunt/setup.ts'],
+    setupFiles: hunting ? ['scripts/hunt/setup.ts'] : [],
     server: { deps: { inline: [/@deepseek-ai\//, /\/stock-[a-z-]+\//] } },
     projects: [
       {

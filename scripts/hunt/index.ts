@@ -31,7 +31,7 @@ async function propertyFiles(filters: readonly string[]): Promise<string[]> {
 
 /** One pass over all files. */
 async function runPass(files: readonly string[], environment: Record<string, string>): Promise<boolean> {
-  const child = spawn(process.execPath, [VITEST, 'run', '--testTimeout=60000', '--bail=1', ...files], {
+  const child = spawn(process.execPath, [VITEST, 'run', '--bail=1', ...files], {
     cwd: ROOT,
     stdio: 'inherit',
     env: { ...process.env, ...environment },
@@ -57,7 +57,7 @@ async function hunt(filters: readonly string[]): Promise<boolean> {
     const limitMs = Math.ceil(Math.max(1_000, Math.min(PROPERTY_LIMIT_MS, left())))
     const environment = { HUNT_RUNS: String(runs), HUNT_SEED: String(seed), HUNT_LIMIT_MS: String(limitMs) }
     if (!(await runPass(files, environment))) {
-      console.log(`hunt: replay with HUNT_SEED=${seed} HUNT_RUNS=${runs} pnpm vitest run --testTimeout=600000 <file>`)
+      console.log(`hunt: replay with HUNT_SEED=${seed} HUNT_RUNS=${runs} pnpm vitest run <file>`)
       return false
     }
     seed = Math.ceil(Math.random() * 2 ** 31)
