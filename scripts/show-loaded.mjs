@@ -1,6 +1,6 @@
 /**
  * Says on stderr, once for each entry of a forked package, which version of it the process loads and from where:
- * `DSH_SHOW_LOADED=1 scripts/dsh …`, or `node --import <this file> …` for any other process.
+ * `DSH_SHOW_LOADED=1 scripts/dsh …`, or `node --import <this file> …` for any other process (Node 22.19 or newer).
  */
 import { readFileSync } from 'node:fs'
 import { findPackageJSON, registerHooks } from 'node:module'

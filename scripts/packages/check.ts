@@ -1,6 +1,6 @@
 /**
  * `pnpm check:packages`: packs every published package and looks at the tarball as a distribution would get it: our own
- * rules, publint, and @arethetypeswrong/cli. Run `pnpm build` first. Prints what is wrong and exits with 1.
+ * rules, publint, and @arethetypeswrong/cli. Prints what is wrong and exits with 1.
  */
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

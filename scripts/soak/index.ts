@@ -144,14 +144,32 @@ function report(samples: readonly Sample[], counts: Counts, inMemory: number): v
   for (const [what, figure] of figures) console.log(`${what.padEnd(36)} ${figure}`)
 }
 
-const { values } = parseArgs({ options: { minutes: { type: 'string' }, seed: { type: 'string' } } })
-const minutes = Number(values.minutes ?? 10)
-const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))
-if (!(minutes > 0) || !Number.isInteger(seed)) {
-  console.error('soak: --minutes takes a positive number, --seed a whole one')
+interface Settings {
+  readonly minutes: number
+  readonly seed: number
+}
+
+/** What the command line asks for, or what is wrong with it. */
+function readSettings(): Settings | string {
+  try {
+    const { values } = parseArgs({ options: { minutes: { type: 'string' }, seed: { type: 'string' } } })
+    const minutes = Number(values.minutes ?? 10)
+    const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))
+    if (minutes > 0 && Number.isInteger(seed)) return { minutes, seed }
+    return '--minutes takes a positive number, --seed a whole one'
+  }
+  catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+const settings = readSettings()
+if (typeof settings === 'string') {
+  console.error(`soak: ${settings}`)
   process.exitCode = 2
 }
 else {
+  const { minutes, seed } = settings
   console.log(`soak: ${minutes} minutes, seed ${seed}, Node ${process.version}`)
   const faults = await main(minutes, seed)
   for (const fault of faults) console.log(`FAIL ${fault}`)
