@@ -21,22 +21,30 @@ export class JobOutput {
   /** The output that no read has taken, as far as a draw or a signal has shown it. */
   unread: Unread | undefined
   private readonly readOutput: JobHooks['readOutput']
+  private readonly onOutput: JobHooks['onOutput']
   private readonly warn: (fault: string) => void
   private unsubscribe: (() => void) | undefined
   private held = ''
 
   /**
-   * @param hooks - the job's producer. Its signal is heard until {@link close}, also while nobody waits: so a wait knows
-   *   from its first moment whether something is unread, without a draw.
-   * @param printed - called on each signal.
+   * @param hooks - the job's producer.
    * @param warn - takes the report of a producer that throws while nobody reads.
    */
-  constructor(hooks: JobHooks, printed: () => void, warn: (fault: string) => void) {
+  constructor(hooks: JobHooks, warn: (fault: string) => void) {
     this.streams = hooks.readOutput !== undefined
     this.readOutput = hooks.readOutput?.bind(hooks)
+    this.onOutput = hooks.onOutput?.bind(hooks)
     this.warn = warn
+  }
+
+  /**
+   * Hear the producer's signal, if it has one, until {@link close}, also while nobody waits: so a wait knows from its
+   * first moment whether something is unread, without a draw.
+   * @param printed - called on each signal, the first perhaps at once.
+   */
+  subscribe(printed: () => void): void {
     this.contain('onOutput', () => {
-      this.unsubscribe = hooks.onOutput?.(printed)
+      this.unsubscribe = this.onOutput?.(printed)
     })
   }
 

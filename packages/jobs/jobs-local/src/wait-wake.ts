@@ -100,7 +100,8 @@ export class JobWakes {
   constructor(host: WakeHost, id: JobId, hooks: JobHooks) {
     this.host = host
     const warn = (fault: string) => host.ctx.logger.warn(`jobs: job ${id} ${fault}`)
-    this.output = new JobOutput(hooks, () => this.printed(), warn)
+    this.output = new JobOutput(hooks, warn)
+    this.output.subscribe(() => this.printed())
   }
 
   /**

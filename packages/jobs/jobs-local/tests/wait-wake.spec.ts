@@ -717,6 +717,19 @@ describe('output with a signal', () => {
     expectNothingLeft(id)
   })
 
+  it('may be signalled during the subscription, for what was printed before it', async () => {
+    const producer = new PushProducer()
+    producer.print('early')
+    const { onOutput } = producer
+    producer.onOutput = listener => {
+      listener()
+      return onOutput.call(producer, listener)
+    }
+    const wait = startWait(startJob(producer), { output: true, graceMs: 0 })
+    await advance(0)
+    expect([wait.end, producer.draws, warnings]).toEqual(['output', 0, []])
+  })
+
   it('is polled for if the subscription fails, which is logged', async () => {
     const producer = new PushProducer()
     producer.onOutput = () => {
