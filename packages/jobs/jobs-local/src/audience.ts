@@ -50,7 +50,8 @@ export class Audience {
 
   /** Whether some controller serves this owner; for unowned work only an unscoped one does. */
   serves(owner: Agent | undefined): boolean {
-    return this.layersOf(owner).some(layer => !layer.controllers.isEmpty())
+    const attached = (layer: Layer) => !layer.controllers.isEmpty()
+    return attached(this.layers.global) || this.layersOf(owner).some(attached)
   }
 
   /** Tell the owner's listeners that a set of visible jobs changed. */

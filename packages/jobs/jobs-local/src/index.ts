@@ -151,7 +151,8 @@ export class LocalJobRegistry extends JobRegistry {
     if (kind.length === 0) throw new Error('invalid job kind: expected a non-empty string')
     if (label.length === 0) throw new Error('invalid job label: expected a non-empty string')
     if (outputLimitBytes !== undefined && !(Number.isSafeInteger(outputLimitBytes) && outputLimitBytes > 0)) {
-      throw new Error(`invalid outputLimitBytes: expected a positive safe integer, got ${outputLimitBytes}`)
+      const given = JSON.stringify(outputLimitBytes)
+      throw new Error(`invalid outputLimitBytes: expected a positive safe integer, got ${given}`)
     }
     if (owner !== undefined) this.ensureOwnerCleanup(owner)
     const limit = this.maxConcurrentJobsPerOwner

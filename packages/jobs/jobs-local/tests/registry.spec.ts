@@ -4,6 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import { JobId, type JobSnapshot } from '@deepseek-ai/dsh-jobs'
+import { LocalJobRegistry as StockJobRegistry } from 'stock-jobs-local'
 import LocalJobRegistry, { LocalJobRegistry as Named, TASK_WAIT_TIMEOUT } from '../src/index.ts'
 import { collectWarnings, createAgent, mountJobs, Producer, settleMicrotasks, StreamProducer } from './harness.ts'
 
@@ -92,6 +93,21 @@ describe('start', () => {
     expect(ctx.jobs.start(new Producer().spec({ owner: agent }))).toBe('bash-2')
     expect(ctx.jobs.list(agent)).toHaveLength(2)
   })
+
+  it.each([LocalJobRegistry, StockJobRegistry])(
+    'refuses what is no agent at all, in the published words',
+    async Registry => {
+      const { ctx } = await mountJobs({}, Registry as unknown as typeof LocalJobRegistry)
+      const refusal = (changes: object) => () => ctx.jobs.start(new Producer().spec(changes))
+
+      expect(refusal({ owner: { id: 'A' } })).toThrow(
+        'agent "A" is not the registered agent instance (background job owner must be live)',
+      )
+      expect(refusal({ outputLimitBytes: '5' })).toThrow(
+        'invalid outputLimitBytes: expected a positive safe integer, got "5"',
+      )
+    },
+  )
 
   it('needs the agent registry for an owner', async () => {
     const ctx = new Context()

@@ -58,7 +58,7 @@ export abstract class JobRegistry extends Service {
   constructor(ctx: Context) {
     if (new.target === JobRegistry) {
       throw new Error(
-        '@deepseek-ai/dsh-jobs is the abstract job registry seam; load an implementation such as @deepseek-ai/dsh-jobs-local',
+        '@deepseek-ai/dsh-jobs is the abstract job registry seam; load an implementation such as @deepseek-ai/dsh-jobs-local instead',
       )
     }
     super(ctx, 'jobs')

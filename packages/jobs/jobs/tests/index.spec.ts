@@ -25,7 +25,7 @@ describe('the service definition', () => {
     const Definition = jobs.JobRegistry as unknown as typeof EmptyRegistry
 
     await expect(ctx.plugin(Definition)).rejects.toThrow(
-      'abstract job registry seam; load an implementation such as @deepseek-ai/dsh-jobs-local',
+      'abstract job registry seam; load an implementation such as @deepseek-ai/dsh-jobs-local instead',
     )
     await ctx.fiber.dispose()
   })

@@ -62,7 +62,7 @@ export function apply(ctx: Context, config: Config): void {
   if (!(waitTimeoutMs <= maxWaitTimeoutMs)) {
     throw new Error(`tool-jobs: waitTimeoutMs (${waitTimeoutMs}) exceeds maxWaitTimeoutMs (${maxWaitTimeoutMs})`)
   }
-  if (!Number.isInteger(maxConsecutiveWakes)) {
+  if (!Number.isSafeInteger(maxConsecutiveWakes)) {
     throw new Error(`tool-jobs: maxConsecutiveWakes (${maxConsecutiveWakes}) must be a whole number of turns`)
   }
   const wakes = wakeSettings(config)

@@ -42,6 +42,10 @@ describe('the configuration', () => {
     [{ waitTimeoutMs: 40, maxWaitTimeoutMs: 30 }, 'tool-jobs: waitTimeoutMs (40) exceeds maxWaitTimeoutMs (30)'],
     [{ maxWaitTimeoutMs: 100 }, 'tool-jobs: waitTimeoutMs (30000) exceeds maxWaitTimeoutMs (100)'],
     [{ waitTimeoutMs: NaN }, 'waitTimeoutMs (NaN)'],
+    [
+      { maxConsecutiveWakes: 2 ** 53 },
+      'tool-jobs: maxConsecutiveWakes (9007199254740992) must be a whole number of turns',
+    ],
     [{ maxConsecutiveWakes: 1.5 }, 'tool-jobs: maxConsecutiveWakes (1.5) must be a whole number of turns'],
     [{ maxConsecutiveWakes: NaN }, 'maxConsecutiveWakes (NaN)'],
     [{ graceMs: NaN }, 'tool-jobs: graceMs (NaN) must be a number of milliseconds'],
