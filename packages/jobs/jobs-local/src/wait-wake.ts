@@ -75,6 +75,9 @@ export interface WakeRequest {
   readonly end: (wokenBy: WokenBy) => void
 }
 
+/** What may open or close the window of a steer. */
+const INBOX_CHANGES = ['agent/inbox/inserted', 'agent/inbox/discarded'] as const
+
 interface Watch extends WakeRequest {
   readonly timeoutAt: number
   readonly steers: SteerWatch | undefined
@@ -86,6 +89,7 @@ interface Watch extends WakeRequest {
 /** The wakes of one job, and its output, which they look at. */
 export class JobWakes {
   private readonly host: WakeHost
+  private readonly warn: (fault: string) => void
   private readonly output: JobOutput
   private readonly watches = new Set<Watch>()
   private timer: NodeJS.Timeout | undefined
@@ -99,8 +103,8 @@ export class JobWakes {
    */
   constructor(host: WakeHost, id: JobId, hooks: JobHooks) {
     this.host = host
-    const warn = (fault: string) => host.ctx.logger.warn(`jobs: job ${id} ${fault}`)
-    this.output = new JobOutput(hooks, warn)
+    this.warn = fault => host.ctx.logger.warn(`jobs: job ${id} ${fault}`)
+    this.output = new JobOutput(hooks, this.warn)
     this.output.subscribe(() => this.printed())
   }
 
@@ -122,7 +126,8 @@ export class JobWakes {
    */
   watch(request: WakeRequest): () => void {
     const { wake, caller, timeoutMs } = request
-    const steers = wake.steer && caller ? new SteerWatch(caller, wake.graceMs, this.host.steerWakes) : undefined
+    const { steerWakes } = this.host
+    const steers = wake.steer && caller ? new SteerWatch(caller, wake.graceMs, steerWakes, this.warn) : undefined
     const watch: Watch = {
       ...request,
       timeoutAt: this.host.now() + timeoutMs,
@@ -144,11 +149,11 @@ export class JobWakes {
 
   private listen(steers: SteerWatch): () => void {
     try {
-      return this.host.ctx.on('agent/inbox/inserted', ({ agent, message }) => {
-        if (agent !== steers.agent) return
-        steers.inserted(message.id)
-        this.look()
-      })
+      const changed = ({ agent }: { agent: Agent }) => {
+        if (agent === steers.agent) this.look()
+      }
+      const unlisten = INBOX_CHANGES.map(change => this.host.ctx.on(change, changed))
+      return () => unlisten.forEach(dispose => dispose())
     }
     catch {
       // The registry is being disposed, which ends its jobs and with them this wait.

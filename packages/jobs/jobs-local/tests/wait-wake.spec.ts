@@ -153,9 +153,10 @@ let ctx: Context
 let registryFiber: Fiber
 let agent: Agent
 let warnings: unknown[][]
-let idleListeners: number
+let idleListeners: string
 
-const countListeners = () => ctx.events._hooks['agent/inbox/inserted']?.length ?? 0
+const countListeners = () =>
+  ['agent/inbox/inserted', 'agent/inbox/discarded'].map(event => ctx.events._hooks[event]?.length ?? 0).join()
 
 beforeEach(async () => {
   ctx = new Context()
@@ -296,6 +297,57 @@ describe('a steer', () => {
     expect(wait.end).toBe('waiting')
     await advance(1)
     expect(wait.end).toBe('steer')
+  })
+
+  it('that is replaced in its window ends the wait at the end of it, however often it is', async () => {
+    const id = startJob(new Producer())
+    const wait = startWait(id, STEER)
+    let message = userMessage('stop')
+    agent.steer(message)
+    for (const text of ['stop now', 'stop at once']) {
+      await advance(100)
+      const next = userMessage(text)
+      agent.inbox.replace(message.id, next)
+      message = next
+    }
+    await advance(49)
+    expect(wait.end).toBe('waiting')
+    await advance(1)
+    expect(wait.end).toBe('steer')
+    expectNothingLeft(id)
+  })
+
+  it('that follows one that was withdrawn has a window of its own', async () => {
+    const wait = startWait(startJob(new Producer()), STEER)
+    const first = userMessage('stop')
+    agent.steer(first)
+    await advance(100)
+    agent.inbox.remove(first.id)
+    await advance(100)
+    agent.steer(userMessage('now'))
+    await advance(249)
+    expect(wait.end).toBe('waiting')
+    await advance(1)
+    expect(wait.end).toBe('steer')
+  })
+
+  it('is not seen in an inbox that throws: logged once, and neither a waiter nor output is lost', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    const inbox = vi.spyOn(agent, 'inbox', 'get').mockImplementation(() => {
+      throw new Error('closed')
+    })
+    const wait = startWait(id, { output: true, steer: true }, { timeoutMs: 1000 })
+    await advance(100)
+    producer.print('a')
+    expect(ctx.jobs.read(id, agent).text).toBe('a')
+    await advance(900)
+    expect(wait.end).toBe('running')
+    expect(warnings).toEqual([
+      [expect.stringMatching(/^jobs: job bash-1 is waited for .* inbox throws.*Error: closed$/)],
+    ])
+    expectNothingLeft(id)
+    inbox.mockRestore()
   })
 
   it('that was claimed in its window does not end the wait', async () => {

@@ -11,6 +11,10 @@ import type { JobId, JobWaitResult, JobWakeOptions } from '@deepseek-ai/dsh-jobs
 import { createUserMessage } from '@deepseek-ai/dsh-llm'
 import { createAgent, mountJobs, settleMicrotasks, StreamProducer } from './harness.ts'
 
+const INBOX_CHANGES = ['agent/inbox/inserted', 'agent/inbox/discarded']
+
+const countListeners = (ctx: Context) => INBOX_CHANGES.map(event => ctx.events._hooks[event]?.length ?? 0).join()
+
 /** Notes all that it ever gave away, and may signal, and may break for a while. */
 class NotingProducer extends StreamProducer {
   readonly returned: string[] = []
@@ -193,7 +197,7 @@ afterEach(() => void vi.useRealTimers())
 it('loses no output, overstays no timeout and leaves nothing behind, whoever acts when', async () => {
   const { ctx } = await mountJobs()
   let run = 0
-  const idleListeners = ctx.events._hooks['agent/inbox/inserted']?.length ?? 0
+  const idleListeners = countListeners(ctx)
 
   await fc.assert(
     fc.asyncProperty(life, fc.scheduler(), async ({ signals, wake, end, ...actors }, scheduler) => {
@@ -214,7 +218,7 @@ it('loses no output, overstays no timeout and leaves nothing behind, whoever act
       expect(scene.read.join('')).toBe(scene.producer.returned.join(''))
       checkWaits(scene.waits, wake.outputIntervalMs)
       expect(vi.getTimerCount()).toBe(0)
-      expect(ctx.events._hooks['agent/inbox/inserted']?.length ?? 0).toBe(idleListeners)
+      expect(countListeners(ctx)).toBe(idleListeners)
       await scene.play({ act: 'settle' })
       expect(scene.producer.listeners.size).toBe(0)
       await handle.dispose()
