@@ -84,7 +84,7 @@ export class UserQuestionService extends Service {
       return () => {
         this.provider = undefined
       }
-    }, 'userQuestions.registerProvider()')
+    }, 'userInteraction.registerProvider()') // the published label, older than the service's name
   }
 
   /**

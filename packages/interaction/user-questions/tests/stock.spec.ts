@@ -158,6 +158,7 @@ describe('the same as the published service', () => {
     })
 
     expect(await service.ask({ questions: [question] })).toEqual({ answers: [] })
+    expect(ui.getEffects().map(({ label }) => label)).toEqual(['userInteraction.registerProvider()'])
     await ui.dispose()
     expect(await outcome(() => service.ask({ questions: [question] }))).toMatchObject({ code: 'NO_PROVIDER' })
   })
