@@ -1,7 +1,7 @@
 /**
  * What the tool takes over from an answerer: a UI is another plugin, often another process, so its answer is checked
  * before it becomes the tool's value.
- * @module
+ * @module @deepseek-ai/dsh-tool-ask-user/answer
  */
 import {
   ToolOutputError,

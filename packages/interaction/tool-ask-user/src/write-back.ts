@@ -3,7 +3,7 @@
  * so a program that ends with `return "asked"` throws a human's answer away. An answer to a nested call therefore also
  * goes out as a context message on the call's own result: the harness carries it through the enclosing run and appends
  * it behind the outer result, whatever the program makes of the value.
- * @module
+ * @module @deepseek-ai/dsh-tool-ask-user/write-back
  */
 import { boundContextSummary, createUserMessage, type UserMessage } from '@deepseek-ai/dsh-llm'
 import type { ToolRunContext } from '@deepseek-ai/dsh-tools'

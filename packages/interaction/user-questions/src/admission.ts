@@ -1,6 +1,6 @@
 /**
  * Who may ask what: the checks that a request passes before anybody is asked, as one pure decision.
- * @module
+ * @module @deepseek-ai/dsh-user-questions/admission
  */
 import type { Agent, AgentRegistry } from '@deepseek-ai/dsh-agent'
 import { UserQuestionError } from './error.ts'

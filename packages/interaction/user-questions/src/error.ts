@@ -1,6 +1,6 @@
 /**
  * The error of the seam, and its way back from another process.
- * @module
+ * @module @deepseek-ai/dsh-user-questions/error
  */
 import { HarnessError } from '@deepseek-ai/dsh-llm'
 

@@ -1,7 +1,7 @@
 /**
  * Who controls the jobs of an owner and who hears of them: registrations layered by the scope that made them. A
  * listener's failure is logged and goes no further.
- * @module @deepseek-ai/dsh-jobs-local
+ * @module @deepseek-ai/dsh-jobs-local/audience
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'

@@ -1,7 +1,7 @@
 /**
  * One job's output between its producer and its readers. What is drawn only to be looked at is held until a read takes
  * it, so that every text of the producer comes out once and in order, whoever looked first.
- * @module @deepseek-ai/dsh-jobs-local
+ * @module @deepseek-ai/dsh-jobs-local/job-output
  */
 import type { JobHooks } from '@deepseek-ai/dsh-jobs'
 

@@ -1,6 +1,6 @@
 /**
  * One job as the registry keeps it, and the copies of it that the registry hands out.
- * @module @deepseek-ai/dsh-jobs-local
+ * @module @deepseek-ai/dsh-jobs-local/job-record
  */
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import type { JobHooks, JobId, JobKind, JobOutcome, JobSnapshot, JobStart, JobStatus } from '@deepseek-ai/dsh-jobs'

@@ -10,7 +10,7 @@
  *
  * Whatever comes first ends the wait: in that same tick the waiter is uncounted and every timer, listener and watch of
  * the wait is released, so that nothing later can end it again or be kept from being announced by it.
- * @module @deepseek-ai/dsh-jobs-local
+ * @module @deepseek-ai/dsh-jobs-local/live-wait
  */
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import type { JobWaitResult } from '@deepseek-ai/dsh-jobs'

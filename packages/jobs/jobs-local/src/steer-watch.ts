@@ -1,6 +1,6 @@
 /**
  * The steers of an agent's user that wait for its next step, as one wait of that agent sees them.
- * @module @deepseek-ai/dsh-jobs-local
+ * @module @deepseek-ai/dsh-jobs-local/steer-watch
  */
 import type { Agent } from '@deepseek-ai/dsh-agent'
 

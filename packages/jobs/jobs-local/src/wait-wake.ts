@@ -14,7 +14,7 @@
  *
  * Closing sites: a wake (`wake`), and the disposer that `watch` returns, which the wait calls when the job's end, the
  * caller's abort or the timeout has ended it. Those three win over a wake that has not happened yet.
- * @module @deepseek-ai/dsh-jobs-local
+ * @module @deepseek-ai/dsh-jobs-local/wait-wake
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'

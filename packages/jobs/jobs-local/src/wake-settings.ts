@@ -1,6 +1,6 @@
 /**
  * The options of a wait's wakes, checked and complete.
- * @module @deepseek-ai/dsh-jobs-local
+ * @module @deepseek-ai/dsh-jobs-local/wake-settings
  */
 import type { JobWakeOptions } from '@deepseek-ai/dsh-jobs'
 import { MAX_TIMER_DELAY_MS } from '@deepseek-ai/dsh-timeout'

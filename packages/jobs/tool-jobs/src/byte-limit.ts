@@ -1,6 +1,6 @@
 /**
  * Texts that fit into a producer's byte limit. A cut never splits a character.
- * @module @deepseek-ai/dsh-tool-jobs/src/byte-limit
+ * @module @deepseek-ai/dsh-tool-jobs/byte-limit
  */
 import { TextRetainer } from '@deepseek-ai/dsh-output-retention'
 

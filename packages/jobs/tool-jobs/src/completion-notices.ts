@@ -8,7 +8,7 @@
  * | anything else                          | `inject`                    | `inject` |
  *
  * The budget belongs to the agent object, and is full again once that agent claims a message of its user.
- * @module @deepseek-ai/dsh-tool-jobs/src/completion-notices
+ * @module @deepseek-ai/dsh-tool-jobs/completion-notices
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'

@@ -1,6 +1,6 @@
 /**
  * The text of a completion notice, whole and under a byte limit.
- * @module @deepseek-ai/dsh-tool-jobs/src/notice
+ * @module @deepseek-ai/dsh-tool-jobs/notice
  */
 import type { JobSnapshot } from '@deepseek-ai/dsh-jobs'
 import { byteLength, cut } from './byte-limit.ts'

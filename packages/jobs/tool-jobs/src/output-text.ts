@@ -1,6 +1,6 @@
 /**
  * How `job_output` renders what it read, whole and under a byte limit.
- * @module @deepseek-ai/dsh-tool-jobs/src/output-text
+ * @module @deepseek-ai/dsh-tool-jobs/output-text
  */
 import { fitTail } from './byte-limit.ts'
 import { statusLine, type PublicJobSnapshot } from './snapshot.ts'

@@ -1,6 +1,6 @@
 /**
  * Holds every result of a job tool within the job's byte limit, whatever the policy listeners made of it.
- * @module @deepseek-ai/dsh-tool-jobs/src/result-limit
+ * @module @deepseek-ai/dsh-tool-jobs/result-limit
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { JobSnapshot } from '@deepseek-ai/dsh-jobs'

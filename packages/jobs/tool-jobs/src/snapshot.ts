@@ -1,6 +1,6 @@
 /**
  * What the model and its programs see of a job: no owner, no bookkeeping.
- * @module @deepseek-ai/dsh-tool-jobs/src/snapshot
+ * @module @deepseek-ai/dsh-tool-jobs/snapshot
  */
 import type { JobSnapshot } from '@deepseek-ai/dsh-jobs'
 import type { ValueSchemaSpec } from '@deepseek-ai/dsh-tools'

@@ -1,6 +1,6 @@
 /**
  * The three tools. What a job does is the registry's; here are their parameters, values and texts.
- * @module @deepseek-ai/dsh-tool-jobs/src/tools
+ * @module @deepseek-ai/dsh-tool-jobs/tools
  */
 import type { Context } from '@deepseek-ai/cordis'
 import { JobId } from '@deepseek-ai/dsh-jobs'

@@ -10,7 +10,7 @@
  * | anything else     | any       | none                 |
  *
  * A job that has ended by the time of the read gives no `wake`: its result is the news.
- * @module @deepseek-ai/dsh-tool-jobs/src/wake-result
+ * @module @deepseek-ai/dsh-tool-jobs/wake-result
  */
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import type { JobId, JobRegistry, JobSnapshot, JobWaitResult, JobWakeOptions } from '@deepseek-ai/dsh-jobs'
