@@ -51,7 +51,7 @@ type Act =
   | { act: 'read' }
   | { act: 'wait'; timeoutMs: number; output: boolean; steer: boolean; abortable: boolean }
   | { act: 'abort'; wait: number }
-  | { act: 'steer' | 'withdraw' | 'claim' | 'notice' }
+  | { act: 'steer' | 'replace' | 'withdraw' | 'claim' | 'notice' }
   | { act: 'pass'; ms: number }
 
 const pass = fc.record({
@@ -85,7 +85,7 @@ const life = fc.record({
   waiter: actor(wait, fc.record({ act: fc.constant('abort'), wait: fc.nat({ max: 5 }) })),
   secondWaiter: actor(wait),
   reader: actor(fc.record({ act: fc.constant('read') })),
-  user: actor(fc.record({ act: fc.constantFrom('steer', 'withdraw', 'claim', 'notice') })),
+  user: actor(fc.record({ act: fc.constantFrom('steer', 'replace', 'withdraw', 'claim', 'notice') })),
   end: fc.constantFrom('settle' as const, 'kill' as const, 'mend' as const),
 })
 
@@ -155,6 +155,11 @@ class Scene {
       case 'steer':
         agent.steer(createUserMessage({ content: [], source: { kind: 'user' } }))
         break
+      case 'replace': {
+        const [first] = agent.inbox.nextStep
+        if (first) agent.inbox.replace(first.id, createUserMessage({ content: [], source: first.source }))
+        break
+      }
       case 'withdraw':
         agent.inbox.clear()
         break
