@@ -76,7 +76,7 @@ export interface WakeRequest {
 }
 
 /** What may open or close the window of a steer. */
-const INBOX_CHANGES = ['agent/inbox/inserted', 'agent/inbox/discarded'] as const
+const INBOX_CHANGES = ['agent/inbox/inserted', 'agent/inbox/discarded', 'agent/inbox/claimed'] as const
 
 interface Watch extends WakeRequest {
   readonly timeoutAt: number

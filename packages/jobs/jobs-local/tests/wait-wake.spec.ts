@@ -156,7 +156,9 @@ let warnings: unknown[][]
 let idleListeners: string
 
 const countListeners = () =>
-  ['agent/inbox/inserted', 'agent/inbox/discarded'].map(event => ctx.events._hooks[event]?.length ?? 0).join()
+  ['agent/inbox/inserted', 'agent/inbox/discarded', 'agent/inbox/claimed']
+    .map(event => ctx.events._hooks[event]?.length ?? 0)
+    .join()
 
 beforeEach(async () => {
   ctx = new Context()
@@ -317,12 +319,14 @@ describe('a steer', () => {
     expectNothingLeft(id)
   })
 
-  it('that follows one that was withdrawn has a window of its own', async () => {
+  it.each([
+    ['withdrawn', () => agent.inbox.clear()],
+    ['claimed', () => agent.inbox.claim('next-step', 1)],
+  ])('that follows one that was %s has a window of its own', async (_name, take) => {
     const wait = startWait(startJob(new Producer()), STEER)
-    const first = userMessage('stop')
-    agent.steer(first)
+    agent.steer(userMessage('stop'))
     await advance(100)
-    agent.inbox.remove(first.id)
+    take()
     await advance(100)
     agent.steer(userMessage('now'))
     await advance(249)

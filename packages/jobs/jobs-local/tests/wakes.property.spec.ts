@@ -11,7 +11,7 @@ import type { JobId, JobWaitResult, JobWakeOptions } from '@deepseek-ai/dsh-jobs
 import { createUserMessage } from '@deepseek-ai/dsh-llm'
 import { createAgent, mountJobs, settleMicrotasks, StreamProducer } from './harness.ts'
 
-const INBOX_CHANGES = ['agent/inbox/inserted', 'agent/inbox/discarded']
+const INBOX_CHANGES = ['agent/inbox/inserted', 'agent/inbox/discarded', 'agent/inbox/claimed']
 
 const countListeners = (ctx: Context) => INBOX_CHANGES.map(event => ctx.events._hooks[event]?.length ?? 0).join()
 
