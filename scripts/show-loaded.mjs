@@ -12,7 +12,9 @@ const seen = new Set()
 registerHooks({
   resolve(specifier, context, nextResolve) {
     const resolved = nextResolve(specifier, context)
-    if (forkedImport(specifier) !== undefined && !seen.has(resolved.url)) {
+    // Node 24 shows the look for a manifest too, which loads nothing.
+    const isCode = !resolved.url.endsWith('/package.json')
+    if (forkedImport(specifier) !== undefined && isCode && !seen.has(resolved.url)) {
       seen.add(resolved.url)
       process.stderr.write(`loaded ${specifier} ${versionOf(resolved.url)} ${fileURLToPath(resolved.url)}\n`)
     }
