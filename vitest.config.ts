@@ -3,6 +3,7 @@
  * import it, so that tests need no build and there is one copy of each module.
  */
 import { readFileSync, readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
@@ -36,6 +37,8 @@ export default defineConfig({
   resolve: { alias: sourceAliases() },
   test: {
     // Tests wait for conditions, not for times: the limit is for what hangs, on a busy machine too.
+    // They wait more than they compute: vitest's one worker on a machine with two cores is too few.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: hunting ? 90_000 : 30_000,
     hookTimeout: 30_000,
     setupFiles: hunting ? ['scripts/hunt/setup.ts'] : [],
