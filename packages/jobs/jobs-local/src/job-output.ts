@@ -21,9 +21,9 @@ export class JobOutput {
   /** The output that no read has taken, as far as a draw or a signal has shown it. */
   unread: Unread | undefined
   private readonly readOutput: JobHooks['readOutput']
-  private readonly onOutput: JobHooks['onOutput']
+  private onOutput: JobHooks['onOutput']
   private readonly warn: (fault: string) => void
-  private unsubscribe: (() => void) | undefined
+  private disposeSignal: (() => void) | undefined
   private held = ''
 
   /**
@@ -38,19 +38,31 @@ export class JobOutput {
   }
 
   /**
-   * Hear the producer's signal, if it has one, until {@link close}, also while nobody waits: so a wait knows from its
-   * first moment whether something is unread, without a draw.
+   * Hear the producer's signal, if it has one, until {@link unsubscribe}. A producer that throws has none from then on.
    * @param printed - called on each signal, the first perhaps at once.
    */
   subscribe(printed: () => void): void {
-    this.contain('onOutput', () => {
-      this.unsubscribe = this.onOutput?.(printed)
+    const isSound = this.contain('onOutput', () => {
+      this.disposeSignal = this.onOutput?.(printed)
     })
+    if (!isSound) this.onOutput = undefined
+  }
+
+  /** Hear the signal no longer. */
+  unsubscribe(): void {
+    const dispose = this.disposeSignal
+    this.disposeSignal = undefined
+    this.contain('the disposer of onOutput', () => dispose?.())
+  }
+
+  /** Whether the producer's signal tells of every output. */
+  get isHeard(): boolean {
+    return this.disposeSignal !== undefined
   }
 
   /** Whether a draw may be made to look for output: the producer gives no signal, and the hold is not full. */
   get drawable(): boolean {
-    return this.unsubscribe === undefined && Buffer.byteLength(this.held) < MOST_HELD_BYTES
+    return !this.isHeard && Buffer.byteLength(this.held) < MOST_HELD_BYTES
   }
 
   /**
@@ -87,11 +99,6 @@ export class JobOutput {
     this.held = ''
     this.unread = undefined
     return all
-  }
-
-  /** The job has ended, and the producer's signal with it. */
-  close(): void {
-    this.contain('the disposer of onOutput', () => this.unsubscribe?.())
   }
 
   private contain(hook: string, call: () => void): boolean {

@@ -13,7 +13,9 @@
  * | deaf to output  | the producer threw in a draw               | never                                              |
  *
  * Closing sites: a wake (`wake`), and the disposer that `watch` returns, which the wait calls when the job's end, the
- * caller's abort or the timeout has ended it. Those three win over a wake that has not happened yet.
+ * caller's abort or the timeout has ended it. Those three win over a wake that has not happened yet. With the last wait
+ * goes the subscription to the producer's signal; until the first one it is heard from the job's start, so that a wait
+ * knows without a draw what is unread. A later wait looks once, and hears again.
  * @module @deepseek-ai/dsh-jobs-local/wait-wake
  */
 import type { Context } from '@deepseek-ai/cordis'
@@ -105,7 +107,7 @@ export class JobWakes {
     this.host = host
     this.warn = fault => host.ctx.logger.warn(`jobs: job ${id} ${fault}`)
     this.output = new JobOutput(hooks, this.warn)
-    this.output.subscribe(() => this.printed())
+    this.output.subscribe(this.printed)
   }
 
   /**
@@ -136,15 +138,20 @@ export class JobWakes {
       listening: wake.output && this.output.streams,
     }
     this.watches.add(watch)
-    // What was printed since the last draw is to be seen now, not at the next poll.
-    if (watch.listening) this.lastDraw = -Infinity
+    if (watch.listening && !this.output.isHeard) this.catchUp()
     this.look()
     return () => this.leave(watch)
   }
 
   /** The job has ended: its producer is not listened to any longer. */
   close(): void {
-    this.output.close()
+    this.output.unsubscribe()
+  }
+
+  /** What was printed while nobody listened is to be seen now, not at the next poll or signal. */
+  private catchUp(): void {
+    this.output.subscribe(this.printed)
+    if (this.output.unread === undefined) this.draw(this.host.now())
   }
 
   private listen(steers: SteerWatch): () => void {
@@ -161,7 +168,7 @@ export class JobWakes {
     }
   }
 
-  private printed(): void {
+  private readonly printed = (): void => {
     this.output.note(this.host.now())
     this.look()
   }
@@ -169,12 +176,14 @@ export class JobWakes {
   private leave(watch: Watch): void {
     this.watches.delete(watch)
     watch.unlisten()
-    if (this.watches.size === 0) clearTimeout(this.timer)
+    if (this.watches.size > 0) return
+    clearTimeout(this.timer)
+    this.output.unsubscribe()
   }
 
   /** Ask every wait whether it ends now, all for one moment and before any of them does; then set the timer. */
   private look(now = this.host.now()): void {
-    if (now >= this.drawDue()) this.draw(now)
+    if (now > this.lastDraw && now >= this.drawDue()) this.draw(now)
     let next = Infinity
     for (const [watch, verdict] of Array.from(
       this.watches,

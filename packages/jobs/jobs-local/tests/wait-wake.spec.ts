@@ -773,6 +773,48 @@ describe('output with a signal', () => {
     expectNothingLeft(id)
   })
 
+  it('is listened to no longer when the last wait has ended, whatever ended it', async () => {
+    const producer = new PushProducer()
+    const id = startJob(producer)
+    const wait = startWait(id, OUTPUT)
+    const other = startWait(id, { steer: true }, { timeoutMs: 1000 })
+    producer.print('a')
+    await advance(250)
+    expect([wait.end, producer.listeners.size]).toEqual(['output', 1])
+    await advance(750)
+    expect([other.end, producer.listeners.size, producer.draws]).toEqual(['running', 0, 0])
+  })
+
+  it('is looked for once by a later wait, which listens again', async () => {
+    const producer = new PushProducer()
+    const id = startJob(producer)
+    const wake = { output: true, outputIntervalMs: 0 }
+    startWait(id, wake, { timeoutMs: 100 })
+    await advance(100)
+    producer.print('in between')
+    const second = startWait(id, wake)
+    await advance(250)
+    expect([second.end, producer.draws, ctx.jobs.read(id, agent).text]).toEqual(['output', 1, 'in between'])
+    producer.draws = 0
+    const third = startWait(id, wake)
+    await advance(1000)
+    producer.print('later')
+    await advance(250)
+    expect([third.end, producer.draws, producer.listeners.size]).toEqual(['output', 1, 0])
+  })
+
+  it('is not looked for by a later wait that knows of it', async () => {
+    const producer = new PushProducer()
+    const id = startJob(producer)
+    const wake = { output: true, outputIntervalMs: 0 }
+    startWait(id, wake)
+    producer.print('a')
+    await advance(250)
+    const second = startWait(id, wake)
+    await advance(0)
+    expect([second.end, producer.draws]).toEqual(['output', 0])
+  })
+
   it('may be signalled during the subscription, for what was printed before it', async () => {
     const producer = new PushProducer()
     producer.print('early')

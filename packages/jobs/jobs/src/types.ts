@@ -66,7 +66,7 @@ export interface JobHooks {
    */
   readOutput?(): string
   /**
-   * Hear of new output, if the producer can tell. A registry may listen from the start of the job to its end. Without
+   * Hear of new output, if the producer can tell. A registry may listen at any time in the job's life, and more than once. Without
    * this hook a wait for output polls {@link readOutput}.
    * @param listener - called after output was appended; a call says nothing about how much.
    * @returns the disposer of the subscription.
