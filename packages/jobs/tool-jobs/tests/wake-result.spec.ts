@@ -7,11 +7,12 @@ import type { JobId, JobOutcome } from '@deepseek-ai/dsh-jobs'
 import { LocalJobRegistry } from '@deepseek-ai/dsh-jobs-local'
 import { CallId, createUserMessage, LlmAdapter, type StreamChunk } from '@deepseek-ai/dsh-llm'
 import { SessionId } from '@deepseek-ai/dsh-session'
-import type { ToolExecutionResult } from '@deepseek-ai/dsh-tools'
+import { validateJsonSchemaValue, valueSchemaSpecToJsonSchema, type ToolExecutionResult } from '@deepseek-ai/dsh-tools'
 import * as toolJobs from '../src/index.ts'
 import {
   earlyEndNote,
   resultEnding,
+  WAKE_SCHEMA,
   wakeOf,
   wakeParameters,
   wakeSettings,
@@ -44,6 +45,12 @@ describe('the value says why a wait ended early', () => {
   ])('%s', (_what, wokenBy, config, wake) => {
     const ended = { wokenBy, waitedMs: 400.7, timeoutMs: 30_000.9 }
     expect(wakeOf(ended, 'running', wakeSettings(config))).toEqual(wake)
+  })
+
+  it('and nothing else: its schema is closed', () => {
+    const schema = valueSchemaSpecToJsonSchema(WAKE_SCHEMA)
+    expect(validateJsonSchemaValue(schema, output, 'wake')).toEqual([])
+    expect(validateJsonSchemaValue(schema, { ...output, more: 1 }, 'wake')).not.toEqual([])
   })
 
   it.each(['completed', 'killed', 'failed'] as const)(
