@@ -347,12 +347,21 @@ const OWNER_AND_SERVICE_GO_TOGETHER: Op[] = [
   { op: 'advance', ms: 20 },
 ]
 
+/**
+ * No job starts once the service is being disposed. There the published registry drops the work without cancelling it;
+ * this one ends it like all the others (`registry.spec.ts`).
+ */
+function withoutLateStarts(script: readonly Op[]): Op[] {
+  const end = script.findIndex(each => each.op === 'dispose the service')
+  return script.filter((each, index) => end < 0 || index < end || each.op !== 'start')
+}
+
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 it('leaves the same trace as the published registry', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(op, { minLength: 5, maxLength: 40 }), async script => {
+    fc.asyncProperty(fc.array(op, { minLength: 5, maxLength: 40 }).map(withoutLateStarts), async script => {
       vi.setSystemTime(1_000_000)
       const stock = await (await Life.begin(StockJobRegistry as unknown as typeof LocalJobRegistry)).run(script)
       vi.setSystemTime(1_000_000)
