@@ -773,6 +773,14 @@ describe('output with a signal', () => {
     expectNothingLeft(id)
   })
 
+  it('is listened to no longer when the job has ended, though nobody waited', () => {
+    const producer = new PushProducer()
+    startJob(producer)
+    expect(producer.listeners.size).toBe(1)
+    producer.settle({ status: 'completed' })
+    return vi.waitFor(() => expect(producer.listeners.size).toBe(0))
+  })
+
   it('is listened to no longer when the last wait has ended, whatever ended it', async () => {
     const producer = new PushProducer()
     const id = startJob(producer)
