@@ -23,6 +23,7 @@ describe('a text carries an answer', () => {
     ['inside a text without spaces', '我选蓝色吧', '蓝色'],
     ['beside another occurrence that is none', 'Bluebird Blue', 'Blue'],
     ['beside a letter that is two units long', '😀Blue', 'Blue'],
+    ['right behind a line break inside JSON', String.raw`\nBlue`, 'Blue'],
   ])('%s', (_, haystack, said) => {
     expect(carries(haystack, said)).toBe(true)
   })
@@ -32,6 +33,7 @@ describe('a text carries an answer', () => {
     ['the end of a word', 'skyBlue', 'Blue'],
     ['a word with an accent', 'cafe\u0301', 'cafe'],
     ['a word beside a letter that is two units long', '𝐁lue', 'lue'],
+    ['the second letter on', 'xBlue', 'Blue'],
     ['another case', 'blue', 'Blue'],
     ['nothing', '', 'Blue'],
   ])('but not as %s', (_, haystack, said) => {
