@@ -358,6 +358,12 @@ describe('an approval', () => {
   })
 })
 
+it('sees the next request also by a whole assistant message, in a log without chunks', () => {
+  const answered = { type: 'assistant/message', data: { turn: 1, step: 2, message: { content: [] } } }
+  const [ask] = traceAsks([turnStart(1), ...asking('a', 'Blue'), stepStart(), answered]).asks
+  expect(ask).toMatchObject({ context: 'carries', verdict: 'delivered' })
+})
+
 describe('the time a question waited', () => {
   const timed = (events: readonly Event[]) =>
     events.map((event, index) => ({ ...event, seq: index, time: index * 1000 }))
@@ -372,6 +378,12 @@ describe('the time a question waited', () => {
     const open = [turnStart(1), stepStart(), call('a'), started('a'), human('?'), human('?')]
     expect(traceAsks(timed(open)).asks).toMatchObject([{ verdict: 'stalled', waitedMs: 2000 }])
     expect(traceAsks(timed([...open, turnEnd(1), turnStart(2), turnEnd(2)])).asks).toMatchObject([{ waitedMs: 3000 }])
+  })
+
+  it('ends with its turn also where the log lost the end of that, with the start of the next', () => {
+    const open = [turnStart(1), stepStart(), call('a'), started('a')]
+    const cut = timed([...open, turnStart(2), human('?'), turnEnd(2)])
+    expect(traceAsks(cut).asks).toMatchObject([{ turn: 1, verdict: 'stalled', waitedMs: 1000 }])
   })
 })
 
