@@ -33,7 +33,9 @@ beforeAll(() => {
   writeFileSync(patch, JSON.stringify(rows))
 })
 
-afterAll(() => rmSync(home, { recursive: true, force: true }))
+afterAll(() => {
+  rmSync(home, { recursive: true, force: true })
+})
 
 /** Runs a command in the workspace, with the developer's own environment, save for what concerns dsh and its model. */
 function run(command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
@@ -103,8 +105,7 @@ describe('scripts/dsh', () => {
     writeFileSync(file(), text)
     try {
       expect(launch(['a task'], {}).exitCode).toBe(7)
-    }
-    finally {
+    } finally {
       rmSync(file())
     }
   })

@@ -78,7 +78,8 @@ describe('the tarballs in a project of stock packages', () => {
     const { stdout, stderr } = await run(process.execPath, ['--import', hook, 'scenario.ts'], { cwd: project })
 
     expect(stderr).toContain(
-      `loaded @deepseek-ai/dsh-goal-round-driver 0.1.0-rc.8.fix.1 ${project}/node_modules/@deepseek-ai/dsh-goal-round-driver/lib/index.js\n`,
+      `loaded @deepseek-ai/dsh-goal-round-driver 0.1.0-rc.8.fix.1`
+        + ` ${project}/node_modules/@deepseek-ai/dsh-goal-round-driver/lib/index.js\n`,
     )
     expect(JSON.parse(stdout)).toMatchObject({
       rounds: 3,

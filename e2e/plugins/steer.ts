@@ -24,6 +24,8 @@ export function apply(ctx: Context, config: Config): void {
       const content = [{ type: 'text' as const, text: config.text }]
       ctx.agents.get(session.id)?.steer(createUserMessage({ content, source: { kind: 'user' } }))
     }, config.afterMs)
-    ctx.effect(() => () => clearTimeout(timer))
+    ctx.effect(() => () => {
+      clearTimeout(timer)
+    })
   })
 }

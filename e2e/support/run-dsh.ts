@@ -117,8 +117,7 @@ export async function runDsh(scenario: DshScenario): Promise<DshRun> {
       events: await readSession(join(inHome('dsh'), 'sessions')),
       asked: (await linesOf(inHome('asked'))).map(line => JSON.parse(line) as string),
     }
-  }
-  finally {
+  } finally {
     await rm(home, { recursive: true, force: true })
   }
 }
@@ -141,7 +140,9 @@ function run(args: string[], options: { cwd: string; env: NodeJS.ProcessEnv }): 
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
   return new Promise((resolve, reject) => {
     child.on('error', reject)
-    child.on('close', exitCode => resolve({ exitCode, stdout, stderr }))
+    child.on('close', exitCode => {
+      resolve({ exitCode, stdout, stderr })
+    })
   })
 }
 

@@ -18,8 +18,7 @@ export async function readSession(folder: string): Promise<readonly SessionEvent
     const [header, ...others] = await ctx.sessionPersistence.list()
     if (header === undefined || others.length > 0) throw new Error(`${folder} does not hold exactly one session`)
     return (await ctx.sessionPersistence.readFrom(header.id, 0)).events
-  }
-  finally {
+  } finally {
     await ctx.fiber.dispose()
   }
 }

@@ -24,10 +24,14 @@ function startPrinting(times: readonly number[]) {
   const { promise, resolve } = Promise.withResolvers<JobOutcome>()
   let unread = ''
   for (const time of times) setTimeout(() => (unread += `line at ${time}\n`), time)
-  setTimeout(() => resolve({ status: 'completed' }), MINUTE_MS)
+  setTimeout(() => {
+    resolve({ status: 'completed' })
+  }, MINUTE_MS)
   return {
     done: promise,
-    cancel: () => resolve({ status: 'killed' }),
+    cancel: () => {
+      resolve({ status: 'killed' })
+    },
     readOutput: () => {
       const text = unread
       unread = ''
@@ -56,8 +60,7 @@ async function countSteps(plane: Plane, times: readonly number[]): Promise<numbe
     const results = eventsOf(agent, 'tool/result').map(({ data }) => textOf(data.message.content))
     await ctx.fiber.dispose()
     return results.filter(text => text.includes('[status: running')).length
-  }
-  finally {
+  } finally {
     clock.uninstall()
   }
 }

@@ -149,8 +149,8 @@ async function trace(): Promise<Group> {
   return {
     title: 'The trace of a log with 100,000 events',
     setting:
-      `${ours.plainMb.toFixed(1)} MB of text, ${ours.fileMb.toFixed(1)} MB as the harness keeps it. Limit: reading the lines of the text as JSON.`
-      + ' The peak includes what Node and the packages take.',
+      `${ours.plainMb.toFixed(1)} MB of text, ${ours.fileMb.toFixed(1)} MB as the harness keeps it.`
+      + ' Limit: reading the lines of the text as JSON. The peak includes what Node and the packages take.',
     rows: [
       { what: 'throughput', unit: 'MB of text/s', ours: ours.mbPerSecond, limit: limit.mbPerSecond },
       { what: 'peak memory', unit: 'MB', ours: ours.peakMb, limit: limit.peakMb },

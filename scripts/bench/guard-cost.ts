@@ -26,8 +26,8 @@ const nothing = defineTool({
  * is held in its round meanwhile.
  */
 async function timeToolCall(plane: Plane): Promise<number> {
-  const { promise: held, resolve: release } = Promise.withResolvers<void>()
-  const { promise: inRound, resolve: enter } = Promise.withResolvers<void>()
+  const { promise: held, resolve: release }: PromiseWithResolvers<void> = Promise.withResolvers()
+  const { promise: inRound, resolve: enter }: PromiseWithResolvers<void> = Promise.withResolvers()
   const { ctx, createAgent } = await mountRuntime(async () => {
     enter()
     await held
@@ -61,7 +61,7 @@ async function timeRound(): Promise<number> {
   const times = []
   for (let goal = 0; goal < GOALS; goal += 1) {
     const agent = await createAgent(`agent-${goal}`)
-    const { promise: blocked, resolve } = Promise.withResolvers<void>()
+    const { promise: blocked, resolve }: PromiseWithResolvers<void> = Promise.withResolvers()
     ctx.on('goal/changed', payload => {
       if (payload.agent === agent && ctx.goals.get(agent)?.phase === 'blocked') resolve()
     })

@@ -28,8 +28,7 @@ try {
   const unknown = positionals.filter(name => !GROUPS.some(group => group.name === name))
   if (unknown.length > 0) usage(`no group ${unknown.join(', ')}`)
   else await main(positionals, values.json === true)
-}
-catch (error) {
+} catch (error) {
   if (!(error instanceof TypeError && 'code' in error && error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION')) throw error
   usage(error.message)
 }

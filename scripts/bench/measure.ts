@@ -42,8 +42,7 @@ export async function measure<Name extends keyof Measurements, P extends Plane>(
       results.push([plane, JSON.parse(stdout)])
     }
     return Object.fromEntries(results) as Measured<Name, P>
-  }
-  finally {
+  } finally {
     await rm(home, { recursive: true, force: true })
   }
 }

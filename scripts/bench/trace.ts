@@ -54,8 +54,7 @@ export async function measureTrace(plane: Plane): Promise<TraceCost> {
       mbPerSecond: plainBytes / 1e3 / median(passes.map(({ ms }) => ms)),
       peakMb: median(passes.map(({ peakRssMb }) => peakRssMb)),
     }
-  }
-  finally {
+  } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }

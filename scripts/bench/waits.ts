@@ -18,7 +18,9 @@ function silentJob(producer: Producer): JobHooks {
   const { promise, resolve } = Promise.withResolvers<JobOutcome>()
   return {
     done: promise,
-    cancel: () => resolve({ status: 'killed' }),
+    cancel: () => {
+      resolve({ status: 'killed' })
+    },
     readOutput: () => '',
     ...(producer === 'push' && { onOutput: () => () => undefined }),
   }

@@ -55,8 +55,7 @@ async function main(json: boolean): Promise<boolean> {
       results.push(result)
       if (!json) console.log(renderSection(result.section))
     }
-  }
-  finally {
+  } finally {
     await rm(home, { recursive: true, force: true })
   }
   if (json) {
@@ -70,7 +69,6 @@ const unknown = process.argv.slice(2).filter(argument => argument !== '--json')
 if (unknown.length > 0) {
   console.error(`demo: unknown argument ${unknown.join(' ')}: only --json is known`)
   process.exitCode = 2
-}
-else {
+} else {
   process.exitCode = (await main(process.argv.includes('--json'))) ? 0 : 1
 }

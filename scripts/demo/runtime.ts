@@ -90,7 +90,7 @@ export function eventsOf<T extends SessionEvent['type']>(agent: Agent, type: T):
 
 /** Resolves once the condition holds, looked at with every event of the agent's log. */
 export function until(ctx: Context, agent: Agent, condition: () => boolean): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
+  const { promise, resolve }: PromiseWithResolvers<void> = Promise.withResolvers()
   const look = () => {
     if (condition()) resolve()
   }

@@ -22,8 +22,7 @@ try {
     for (const problem of problems) console.log(`      ${problem}`)
   }
   process.exitCode = checked.some(({ problems }) => problems.length > 0) ? 1 : 0
-}
-finally {
+} finally {
   await rm(folder, { recursive: true, force: true })
 }
 

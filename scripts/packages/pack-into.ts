@@ -7,8 +7,7 @@ const folder = process.argv[2]
 if (folder === undefined) {
   console.error('pack:packages: name the folder that the tarballs go to')
   process.exitCode = 2
-}
-else {
+} else {
   await mkdir(folder, { recursive: true })
   for (const { filename } of await packAll(resolve(folder))) console.log(filename)
 }

@@ -55,8 +55,7 @@ export async function runTool(bin: string, args: readonly string[]): Promise<{ o
   try {
     const { stdout } = await run(process.execPath, [join(root, 'node_modules', bin), ...args], { cwd: root })
     return { ok: true, output: stdout }
-  }
-  catch (error) {
+  } catch (error) {
     const { stdout = '', stderr = String(error) } = error as { stdout?: string; stderr?: string }
     return { ok: false, output: stdout + stderr }
   }

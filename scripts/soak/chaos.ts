@@ -46,7 +46,9 @@ function printingJob(random: Random, push: boolean): JobHooks {
   let timer = setTimeout(print, random.int(1, 500))
   return {
     done: promise,
-    cancel: () => end({ status: 'killed' }),
+    cancel: () => {
+      end({ status: 'killed' })
+    },
     readOutput() {
       const text = unread
       unread = ''
@@ -84,9 +86,24 @@ interface Action {
 }
 
 const ACTIONS = {
-  followup: { weight: 30, happen: (_world, agent) => agent.followup(userMessage('Go on with the work.')) },
-  steer: { weight: 20, happen: (_world, agent) => agent.steer(userMessage('Do something else.')) },
-  notice: { weight: 10, happen: (_world, agent) => agent.inject(notice('something happened')) },
+  followup: {
+    weight: 30,
+    happen: (_world, agent) => {
+      agent.followup(userMessage('Go on with the work.'))
+    },
+  },
+  steer: {
+    weight: 20,
+    happen: (_world, agent) => {
+      agent.steer(userMessage('Do something else.'))
+    },
+  },
+  notice: {
+    weight: 10,
+    happen: (_world, agent) => {
+      agent.inject(notice('something happened'))
+    },
+  },
   goal: {
     weight: 12,
     happen(world, agent, random) {
@@ -95,10 +112,30 @@ const ACTIONS = {
     },
   },
   'clear the goal': { weight: 3, happen: clearGoal },
-  'push job': { weight: 8, happen: (world, agent, random) => startJob(world, agent, random, true) },
-  'pull job': { weight: 8, happen: (world, agent, random) => startJob(world, agent, random, false) },
-  cancel: { weight: 4, happen: (_world, agent) => agent.cancel({ kind: 'user' }) },
-  'cancel, inbox kept': { weight: 3, happen: (_world, agent) => agent.cancel({ kind: 'user' }, { keepInbox: true }) },
+  'push job': {
+    weight: 8,
+    happen: (world, agent, random) => {
+      startJob(world, agent, random, true)
+    },
+  },
+  'pull job': {
+    weight: 8,
+    happen: (world, agent, random) => {
+      startJob(world, agent, random, false)
+    },
+  },
+  cancel: {
+    weight: 4,
+    happen: (_world, agent) => {
+      agent.cancel({ kind: 'user' })
+    },
+  },
+  'cancel, inbox kept': {
+    weight: 3,
+    happen: (_world, agent) => {
+      agent.cancel({ kind: 'user' }, { keepInbox: true })
+    },
+  },
   'replace the agent': {
     weight: 10,
     async happen(world, agent) {

@@ -162,8 +162,7 @@ function readSettings(): Settings | string {
     const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))
     if (minutes > 0 && Number.isInteger(seed)) return { minutes, seed }
     return '--minutes takes a positive number, --seed a whole one'
-  }
-  catch (error) {
+  } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
 }
@@ -172,8 +171,7 @@ const settings = readSettings()
 if (typeof settings === 'string') {
   console.error(`soak: ${settings}`)
   process.exitCode = 2
-}
-else {
+} else {
   const { minutes, seed } = settings
   console.log(`soak: ${minutes} minutes, seed ${seed}, Node ${process.version}`)
   const faults = await main(minutes, seed)

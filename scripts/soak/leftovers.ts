@@ -79,7 +79,7 @@ export async function askInRound({ ctx }: World, agent: Agent): Promise<AskOutco
   const { seq } = agent.session
   const goal = ctx.goals.get(agent)
   if (goal !== undefined) ctx.goals.clear(agent, goal)
-  const { promise: blocked, resolve } = Promise.withResolvers<void>()
+  const { promise: blocked, resolve }: PromiseWithResolvers<void> = Promise.withResolvers()
   const stop = ctx.on('goal/changed', payload => {
     if (payload.agent === agent && ctx.goals.get(agent)?.phase !== 'active') resolve()
   })

@@ -6,12 +6,14 @@
  *
  * | it opens | it closes; closing twice is nothing |
  * | --- | --- |
- * | a goal round message is claimed, the driver drives the agent, and no human message was claimed in that turn | `turn/end` of the agent's session, whatever the reason |
+ * | a goal round message is claimed (1) | `turn/end` of the agent's session, whatever the reason |
  * | | the step fence refuses the round, downstream rejects it, `next()` throws, or the signal is aborted (`fence.ts`) |
  * | | a human message is inserted into either inbox list, or claimed in the same turn |
  * | | the very message that opened the window is discarded |
  * | | `agent/session-start`; `agent/disposed`; `agent/status` → `idle`, if the agent is still idle |
  * | | the plugin unloads, after the waits of its teardown (`index.ts`) |
+ *
+ * (1) and the driver drives the agent, and no human message was claimed in that turn.
  *
  * Input that is not human never closes it: a notice in the middle of a round would let the question through.
  * @module @deepseek-ai/dsh-goal-round-driver/ask-guard
@@ -69,8 +71,7 @@ export function installAskGuard(state: AskGuardState): void {
   const { agent } = state
   try {
     state.askGuardDispose = agent.ctx.get('tools')?.guard(denyAskDuringRound(agent))
-  }
-  catch (error) {
+  } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     agent.ctx.logger.warn(`goal-round-driver: could not install the ask guard for agent "${agent.id}": ${message}`)
   }
@@ -114,8 +115,7 @@ export function* watchAskWindow(ctx: Context, owner: AskWindowOwner): Generator<
     if (isHuman(message)) {
       close(agent)
       claimed.set(agent, { humanTurn: turn })
-    }
-    else if (isRound(message) && known?.humanTurn !== turn && owner.isDriving(agent)) {
+    } else if (isRound(message) && known?.humanTurn !== turn && owner.isDriving(agent)) {
       const state = owner.of(agent)
       if (state.askGuardDispose === undefined) claimed.set(agent, { openedBy: message.id })
       installAskGuard(state)
@@ -136,8 +136,12 @@ export function* watchAskWindow(ctx: Context, owner: AskWindowOwner): Generator<
   yield ctx.on('agent/status', ({ agent, status }) => {
     if (status === 'idle' && agent.status === 'idle') close(agent)
   })
-  yield ctx.on('agent/session-start', ({ agent }) => close(agent))
-  yield ctx.on('agent/disposed', ({ agent }) => close(agent))
+  yield ctx.on('agent/session-start', ({ agent }) => {
+    close(agent)
+  })
+  yield ctx.on('agent/disposed', ({ agent }) => {
+    close(agent)
+  })
 }
 
 function isHuman(message: UserMessage): boolean {

@@ -33,8 +33,7 @@ export function readGoal(ctx: Context, agent: Agent): GoalView | undefined {
 export function disarm(ctx: Context, agent: Agent): void {
   try {
     if (readGoal(ctx, agent)?.activation === 'armed') ctx.goals.disarm(agent)
-  }
-  catch (error) {
+  } catch (error) {
     warn(ctx, agent, 'could not disarm', error)
   }
 }

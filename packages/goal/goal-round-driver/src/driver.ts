@@ -32,7 +32,7 @@ export function isDriving(ctx: Context, state: DriverState): boolean {
 export function requestDrive(ctx: Context, state: DriverState): void {
   state.requested = true
   if (state.run !== undefined) return
-  const done = Promise.withResolvers<void>()
+  const done: PromiseWithResolvers<void> = Promise.withResolvers()
   state.run = done.promise
   const end = () => {
     if (state.run === done.promise) state.run = undefined
@@ -49,8 +49,7 @@ export function requestDrive(ctx: Context, state: DriverState): void {
         fail('driver task rejected for', error)
         if (state.requested) requestDrive(ctx, state)
       })
-  }
-  catch (error) {
+  } catch (error) {
     fail('could not start driver for', error)
   }
 }
@@ -61,8 +60,7 @@ async function runPasses(ctx: Context, state: DriverState, end: () => void): Pro
     state.requested = false
     try {
       await runPass(ctx, state)
-    }
-    catch (error) {
+    } catch (error) {
       failClosed(ctx, state.agent, 'driver failed for', error)
     }
   }
@@ -101,8 +99,7 @@ async function checkpoint(ctx: Context, state: DriverState): Promise<boolean> {
   state.needsCheckpoint = false
   try {
     await ctx.sessions.flush(state.agent.session)
-  }
-  catch (error) {
+  } catch (error) {
     failClosed(ctx, state.agent, 'durability checkpoint failed for', error)
     return false
   }
@@ -120,8 +117,7 @@ function reserve(ctx: Context, state: DriverState, goal: GoalView): void {
   state.attempt = { message, phase: 'queued', cancelled: false, stale: false }
   try {
     agent.followup(message)
-  }
-  catch (error) {
+  } catch (error) {
     state.attempt = undefined
     warn(ctx, agent, `could not queue round ${round} for`, error)
     const current = readGoal(ctx, agent)

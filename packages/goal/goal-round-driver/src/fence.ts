@@ -50,8 +50,7 @@ async function admit(
   let decision: PreStepDecision
   try {
     decision = await next()
-  }
-  catch (error) {
+  } catch (error) {
     clearAskGuard(state)
     if (!step.signal.aborted) {
       state.attempt = undefined
@@ -83,8 +82,7 @@ function isValid(ctx: Context, state: DriverState, round: GoalRoundMessage, chec
     if (!sameMessage(attempt.message, round)) return false
     const goal = readGoal(ctx, agent)
     return isCurrent(goal, round.source) && round.source.round === goal.roundsStarted + 1
-  }
-  catch (error) {
+  } catch (error) {
     failClosed(ctx, agent, `${check} check failed for`, error)
     return false
   }

@@ -36,7 +36,9 @@ export function apply(ctx: Context): void {
     })
     yield* watchLifecycle(ctx, states)
     yield* watchInbox(ctx, states)
-    yield ctx.on('session/event', (session, event) => markSessionEvent(ctx, states, session, event))
+    yield ctx.on('session/event', (session, event) => {
+      markSessionEvent(ctx, states, session, event)
+    })
     yield ctx.on('agent/pre-step', createFence(ctx, states))
     // Authority is never inherited: what was armed before this plugin came must be armed again.
     for (const agent of ctx.agents.list()) disarm(ctx, states.of(agent).agent)
@@ -46,14 +48,18 @@ export function apply(ctx: Context): void {
 
 function* watchLifecycle(ctx: Context, states: DriverStates): Generator<() => boolean, void, void> {
   yield ctx.on('agent/created', ({ agent }) => void states.of(agent))
-  yield ctx.on('agent/disposed', ({ agent }) => states.forget(agent))
+  yield ctx.on('agent/disposed', ({ agent }) => {
+    states.forget(agent)
+  })
   yield ctx.on('agent/session-start', ({ agent }) => {
     const state = states.of(agent)
     state.attempt = undefined
     state.competingQueued = false
     state.needsCheckpoint = false
   })
-  yield ctx.on('agent/error', ({ agent }) => disarm(ctx, agent))
+  yield ctx.on('agent/error', ({ agent }) => {
+    disarm(ctx, agent)
+  })
   yield ctx.on('agent/status', ({ agent, status }) => {
     if (status !== 'idle') return
     const state = states.of(agent)
@@ -76,8 +82,7 @@ function pauseUnfinished(ctx: Context, state: DriverState): void {
   state.attempt = undefined
   try {
     ctx.goals.pause(agent, refOf(goal))
-  }
-  catch (error) {
+  } catch (error) {
     failClosed(ctx, agent, 'could not pause cancelled goal for', error)
   }
 }
@@ -107,8 +112,7 @@ function markSessionEvent(ctx: Context, states: DriverStates, session: Session, 
   if (event.type === 'user/message') {
     const { attempt } = states.of(agent)
     if (attempt?.message.id === event.data.id) attempt.phase = 'admitted'
-  }
-  else if (event.type === 'turn/end') {
+  } else if (event.type === 'turn/end') {
     markTurnEnd(ctx, states.of(agent), event.data.reason.kind)
   }
 }
@@ -137,8 +141,7 @@ function stop(ctx: Context, state: DriverState): Promise<void>[] {
       try {
         agent.cancel({ kind: 'parent' })
         waits.push(agent.whenIdle())
-      }
-      catch (error) {
+      } catch (error) {
         warn(ctx, agent, 'could not cancel the round in progress for', error)
       }
     }

@@ -48,8 +48,7 @@ function describeProblem(before: readonly SessionEvent[], message: GoalRoundMess
   let folded: FoldedGoal
   try {
     folded = foldGoal(before)
-  }
-  catch (error) {
+  } catch (error) {
     return `the goal cannot be rebuilt: ${renderError(error)}`
   }
   const { goal, roundsStarted } = folded

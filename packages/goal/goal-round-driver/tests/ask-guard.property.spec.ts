@@ -64,7 +64,9 @@ class World {
       const agent = ctx.agents.list().find(({ id }) => id === sessionId)
       if (agent === undefined) return 'done'
       const aborted = Promise.withResolvers<never>()
-      signal?.addEventListener('abort', () => aborted.reject(new Error('aborted')))
+      signal?.addEventListener('abort', () => {
+        aborted.reject(new Error('aborted'))
+      })
       const outcome = await Promise.race([this.gate(agent, 'model'), aborted.promise])
       if (outcome === 'throw') throw new Error('provider down')
       return outcome === 'tool' ? [{ name: 'get_goal', args: {} }] : 'done'
@@ -79,8 +81,7 @@ class World {
           const decision = await next()
           open = decision.kind === 'enter' && !signal.aborted
           return decision
-        }
-        finally {
+        } finally {
           if (concernsRound && !open) this.mark(this.closings, agent)
           await this.gate(agent, 'behind the decision')
         }
@@ -126,10 +127,11 @@ class World {
   }
 
   async dispose(index: number): Promise<void> {
-    const { agent, dispose } = this.handle(index)
+    const handle = this.handle(index)
+    const { agent } = handle
     if (this.disposing.has(agent)) return
     this.disposing.add(agent)
-    await dispose()
+    await handle.dispose()
     expect(await this.isDenied(agent)).toBe(false)
     this.handles[index] = await this.runtime.createAgent(agent.id)
   }
@@ -159,8 +161,7 @@ class World {
     const { goals } = this.runtime.ctx
     try {
       act(goals, agent, goals.get(agent))
-    }
-    catch (error) {
+    } catch (error) {
       expect(String(error)).toMatch(/GoalError|goal round at session event/)
     }
   }
@@ -193,8 +194,7 @@ class World {
       const removed = lists[target].splice(start, removedCount, ...inserted)
       if (outcome === 'canceled') {
         if (removed.some(({ id }) => id === opener?.id)) opener = undefined
-      }
-      else {
+      } else {
         isHumans ||= removed.some(isHuman)
         opener ??= removed.find(isRound)
       }
@@ -248,20 +248,45 @@ const ACTS = {
   complete: (world: World, index: number) => {
     world.change(index, (goals, agent, goal) => goal && goals.complete(agent, goal))
   },
-  steer: (world: World, index: number) => world.agent(index).steer(message('look here')),
-  followup: (world: World, index: number) => world.agent(index).followup(message('and then')),
-  park: (world: World, index: number) => world.agent(index).send(message('later'), 'next-turn', false),
-  note: (world: World, index: number) => world.agent(index).inject(message('by the way')),
-  notice: (world: World, index: number) => world.agent(index).inject(notice()),
-  'notice turn': (world: World, index: number) => world.agent(index).followup(notice()),
-  'foreign round': (world: World, index: number) => world.agent(index).inject(message('go on', GOAL_ROUND)),
-  'foreign round turn': (world: World, index: number) => world.agent(index).followup(message('go on', GOAL_ROUND)),
-  discard: (world: World, index: number) => world.agent(index).inbox.clear(),
-  'discard the opener': (world: World, index: number) => world.discardOpener(index),
-  cancel: (world: World, index: number) => world.agent(index).cancel({ kind: 'user' }),
-  'cancel, keep inbox': (world: World, index: number) =>
-    world.agent(index).cancel({ kind: 'user' }, { keepInbox: true }),
-  'restart session': (world: World, index: number) => world.restartSession(index),
+  steer: (world: World, index: number) => {
+    world.agent(index).steer(message('look here'))
+  },
+  followup: (world: World, index: number) => {
+    world.agent(index).followup(message('and then'))
+  },
+  park: (world: World, index: number) => {
+    world.agent(index).send(message('later'), 'next-turn', false)
+  },
+  note: (world: World, index: number) => {
+    world.agent(index).inject(message('by the way'))
+  },
+  notice: (world: World, index: number) => {
+    world.agent(index).inject(notice())
+  },
+  'notice turn': (world: World, index: number) => {
+    world.agent(index).followup(notice())
+  },
+  'foreign round': (world: World, index: number) => {
+    world.agent(index).inject(message('go on', GOAL_ROUND))
+  },
+  'foreign round turn': (world: World, index: number) => {
+    world.agent(index).followup(message('go on', GOAL_ROUND))
+  },
+  discard: (world: World, index: number) => {
+    world.agent(index).inbox.clear()
+  },
+  'discard the opener': (world: World, index: number) => {
+    world.discardOpener(index)
+  },
+  cancel: (world: World, index: number) => {
+    world.agent(index).cancel({ kind: 'user' })
+  },
+  'cancel, keep inbox': (world: World, index: number) => {
+    world.agent(index).cancel({ kind: 'user' }, { keepInbox: true })
+  },
+  'restart session': (world: World, index: number) => {
+    world.restartSession(index)
+  },
   dispose: (world: World, index: number) => world.dispose(index),
   unload: (world: World) => world.unload(),
   load: (world: World) => world.load(),
@@ -343,8 +368,7 @@ it(
           await quiet(world, agent => held.has(agent))
           await world.check(done)
         }
-      }
-      finally {
+      } finally {
         await until(disposeRuntimes(), releaseAll)
       }
     })
@@ -386,8 +410,7 @@ it(
           await world.check(done)
         }
         await Promise.all(running)
-      }
-      finally {
+      } finally {
         await until(disposeRuntimes(), () => {
           if (scheduler.count() > 0) void scheduler.waitNext(1)
         })

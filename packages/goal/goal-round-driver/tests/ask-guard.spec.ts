@@ -129,13 +129,25 @@ function gatedModel(replies: Reply[] = []) {
   const arrivals: { request: GenerateOptions; answer: (reply?: Reply) => void }[] = []
   const script: Script = request => {
     const { promise, resolve, reject } = Promise.withResolvers<Reply>()
-    request.signal?.addEventListener('abort', () => reject(new Error('aborted')))
-    arrivals.push({ request, answer: (reply = 'done') => resolve(reply) })
+    request.signal?.addEventListener('abort', () => {
+      reject(new Error('aborted'))
+    })
+    arrivals.push({
+      request,
+      answer: (reply = 'done') => {
+        resolve(reply)
+      },
+    })
     return promise
   }
   const next = async () => {
     const reply = replies.shift()
-    await vi.waitFor(() => expect(arrivals).not.toHaveLength(0), { interval: 1 })
+    await vi.waitFor(
+      () => {
+        expect(arrivals).not.toHaveLength(0)
+      },
+      { interval: 1 },
+    )
     const arrival = arrivals.shift() as (typeof arrivals)[number]
     if (reply !== undefined) arrival.answer(reply)
     return arrival
@@ -156,7 +168,8 @@ async function inRound(id?: string) {
     const goal = runtime.ctx.goals.get(agent)
     if (goal !== undefined) runtime.ctx.goals.complete(agent, goal)
   }
-  return { ...runtime, ...handle, plugin, gate, request, complete, denied: () => isDenied(runtime.ctx, agent) }
+  const dispose = () => handle.dispose()
+  return { ...runtime, agent, dispose, plugin, gate, request, complete, denied: () => isDenied(runtime.ctx, agent) }
 }
 
 describe('the guard', () => {
@@ -209,8 +222,9 @@ describe('the guard', () => {
 
   it("logs a failed installation in one line, through the agent's logger, and lives on", async () => {
     const { createAgent } = await createRuntime(() => 'done')
-    const { agent: live, dispose } = await createAgent()
-    await dispose()
+    const handle = await createAgent()
+    const { agent: live } = handle
+    await handle.dispose()
     const warn = vi.spyOn(live.ctx.logger, 'warn')
     const state: AskGuardState = { agent: live, askGuardDispose: undefined }
     installAskGuard(state)
@@ -401,7 +415,9 @@ describe('a goal round on the real runtime', () => {
     await ctx.plugin(driver)
     const { agent } = await createAgent()
     ctx.goals.create(agent, { objective: 'ship it', maxGoalRounds: 1 })
-    await vi.waitFor(() => expect(ctx.goals.get(agent)?.phase).toBe('blocked'))
+    await vi.waitFor(() => {
+      expect(ctx.goals.get(agent)?.phase).toBe('blocked')
+    })
 
     const [result] = eventsOf(agent, 'tool/result')
     expect(result?.data.message.content[0]).toMatchObject({ isError: true })
@@ -421,7 +437,9 @@ describe('a goal round on the real runtime', () => {
     await ctx.plugin(driver)
     const { agent } = await createAgent()
     ctx.goals.create(agent, { objective: 'ship it', maxGoalRounds: 1 })
-    await vi.waitFor(() => expect(ctx.goals.get(agent)?.phase).toBe('blocked'))
+    await vi.waitFor(() => {
+      expect(ctx.goals.get(agent)?.phase).toBe('blocked')
+    })
 
     const [inner] = eventsOf(agent, 'tool/code-dispatch')
     expect(inner?.data).toMatchObject({ name: 'ask_user_question', isError: true })
@@ -456,7 +474,9 @@ describe('a goal round on the real runtime', () => {
     await ctx.plugin(driver)
     const { agent } = await createAgent()
     ctx.goals.create(agent, { objective: 'ship it', maxGoalRounds: 256 })
-    await vi.waitFor(() => expect(ctx.goals.get(agent)?.phase).toBe('blocked'))
+    await vi.waitFor(() => {
+      expect(ctx.goals.get(agent)?.phase).toBe('blocked')
+    })
     await agent.whenIdle()
 
     expect(ctx.goals.get(agent)).toMatchObject({
@@ -500,7 +520,9 @@ describe('a goal round on the real runtime', () => {
     const { ctx, agent, denied, gate } = await inRound()
     agent.steer(message('hello'))
     agent.cancel({ kind: 'user' }, { keepInbox: true })
-    await vi.waitFor(() => expect(ctx.goals.get(agent)?.phase).toBe('paused'))
+    await vi.waitFor(() => {
+      expect(ctx.goals.get(agent)?.phase).toBe('paused')
+    })
     expect(agent.inbox.nextStep).toHaveLength(1)
     const goal = ctx.goals.get(agent)
     if (goal !== undefined) ctx.goals.resume(agent, goal)
@@ -568,7 +590,9 @@ describe('a goal round on the real runtime', () => {
     const stop = ctx.on('agent/pre-step', () => Promise.resolve({ kind: 'reject' }))
     agent.inbox.append('next-step', notice())
     ctx.goals.create(agent, { objective: 'ship it' })
-    await vi.waitFor(() => expect(ctx.goals.get(agent)?.blockedReason?.code).toBe('prompt-rejected'))
+    await vi.waitFor(() => {
+      expect(ctx.goals.get(agent)?.blockedReason?.code).toBe('prompt-rejected')
+    })
     stop()
     agent.followup(notice())
     await gate.next()
@@ -587,8 +611,7 @@ describe('a goal round on the real runtime', () => {
     ctx.on('agent/pre-step', async (_step, next) => {
       try {
         return await next()
-      }
-      finally {
+      } finally {
         await probe()
       }
     })
@@ -598,7 +621,9 @@ describe('a goal round on the real runtime', () => {
       return outcome()
     })
     ctx.goals.create(agent, { objective: 'ship it' })
-    await vi.waitFor(() => expect(eventsOf(agent, 'turn/end')).toHaveLength(1))
+    await vi.waitFor(() => {
+      expect(eventsOf(agent, 'turn/end')).toHaveLength(1)
+    })
     expect(seen).toEqual([true, false])
   })
 
@@ -620,7 +645,9 @@ describe('a goal round on the real runtime', () => {
     agent.followup(round())
     await agent.whenIdle()
     ctx.goals.create(agent, { objective: 'ship it' })
-    await vi.waitFor(() => expect(ctx.goals.get(agent)?.phase).toBe('paused'))
+    await vi.waitFor(() => {
+      expect(ctx.goals.get(agent)?.phase).toBe('paused')
+    })
     expect(seen).toEqual([false, false])
   })
 
@@ -628,7 +655,9 @@ describe('a goal round on the real runtime', () => {
     const { ctx, createAgent, denied } = await inRound('one')
     const { agent: two } = await createAgent('two')
     two.followup(message('hello'))
-    await vi.waitFor(() => expect(two.status).toBe('running'))
+    await vi.waitFor(() => {
+      expect(two.status).toBe('running')
+    })
     two.cancel({ kind: 'user' })
     await two.whenIdle()
     expect(eventsOf(two, 'turn/end')).toHaveLength(1)
@@ -672,7 +701,7 @@ describe('a goal round on the real runtime', () => {
   it('is not guarded when it is claimed while the plugin unloads', async () => {
     const { ctx, agent, plugin, createAgent } = await inRound()
     const { agent: other } = await createAgent('other')
-    const waiting = Promise.withResolvers<void>()
+    const waiting: PromiseWithResolvers<void> = Promise.withResolvers()
     const whenIdle = vi.spyOn(agent, 'whenIdle').mockReturnValue(waiting.promise)
     const unloading = plugin.dispose()
     other.inbox.append('next-turn', round())

@@ -29,8 +29,7 @@ class Log {
     try {
       await act()
       this.outcomes.push('passes')
-    }
-    catch (error) {
+    } catch (error) {
       const { name, code, packageName } = error as { name: string; code?: string; packageName?: string }
       this.outcomes.push({ name, code, packageName })
     }
@@ -67,52 +66,85 @@ const LOGS: Record<string, (log: Log) => Promise<void>> = {
     await log.load()
     const session = log.session()
     log.goal(session)
-    for (const round of [1, 2, 3]) await log.note(() => log.round(session, round))
-    await log.note(() => log.round(session, 2))
+    for (const round of [1, 2, 3])
+      await log.note(() => {
+        log.round(session, round)
+      })
+    await log.note(() => {
+      log.round(session, 2)
+    })
   },
   'a round without a goal': async log => {
     await log.load()
-    await log.note(() => log.round(log.session(), 1))
+    await log.note(() => {
+      log.round(log.session(), 1)
+    })
   },
   'rounds of another goal, another revision, another number and other words': async log => {
     await log.load()
     const session = log.session()
     log.goal(session)
-    await log.note(() => log.round(session, 1, { id: GoalId('h') }))
-    await log.note(() => log.round(session, 1, { revision: 2 }))
-    await log.note(() => log.round(session, 2))
-    await log.note(() => log.round(session, 1, { objective: 'ship it well' }))
-    await log.note(() => log.round(session, 1, { maxGoalRounds: 3 }))
-    await log.note(() => log.round(session, 1, {}, 'go on'))
-    await log.note(() => log.round(session, 1))
+    await log.note(() => {
+      log.round(session, 1, { id: GoalId('h') })
+    })
+    await log.note(() => {
+      log.round(session, 1, { revision: 2 })
+    })
+    await log.note(() => {
+      log.round(session, 2)
+    })
+    await log.note(() => {
+      log.round(session, 1, { objective: 'ship it well' })
+    })
+    await log.note(() => {
+      log.round(session, 1, { maxGoalRounds: 3 })
+    })
+    await log.note(() => {
+      log.round(session, 1, {}, 'go on')
+    })
+    await log.note(() => {
+      log.round(session, 1)
+    })
   },
   'a round of a paused goal': async log => {
     await log.load()
     const session = log.session()
     log.goal(session)
     log.goal(session, { phase: 'paused', revision: 2 }, 'pause')
-    await log.note(() => log.round(session, 1, { revision: 2 }))
+    await log.note(() => {
+      log.round(session, 1, { revision: 2 })
+    })
   },
   'round 0 and what follows it': async log => {
     await log.load()
     const session = log.session()
     log.goal(session)
-    await log.note(() => log.round(session, 0))
-    await log.note(() => log.round(session, 1))
+    await log.note(() => {
+      log.round(session, 0)
+    })
+    await log.note(() => {
+      log.round(session, 1)
+    })
     await log.note(() => session.append('turn/start', { turn: 1 }))
   },
   'a goal that cannot be rebuilt': async log => {
     await log.load()
     const session = log.session()
-    await log.note(() => log.goal(session, { phase: 'complete' }))
-    await log.note(() => log.round(session, 1))
+    await log.note(() => {
+      log.goal(session, { phase: 'complete' })
+    })
+    await log.note(() => {
+      log.round(session, 1)
+    })
   },
   'good logs of loaded sessions': async log => {
     const session = log.session()
     log.goal(session)
     log.round(session, 1)
     await log.note(() => log.load())
-    await log.note(() => log.round(session, 2))
+    await log.note(() => {
+      log.round(session, 2)
+    })
   },
   'a bad log of a loaded session': async log => {
     log.round(log.session(), 1)
@@ -126,8 +158,12 @@ const LOGS: Record<string, (log: Log) => Promise<void>> = {
     await log.load()
     const seed = structuredClone(session.events)
     const heir = log.session('heir', seed)
-    await log.note(() => log.round(heir, 1))
-    await log.note(() => log.round(heir, 2))
+    await log.note(() => {
+      log.round(heir, 1)
+    })
+    await log.note(() => {
+      log.round(heir, 2)
+    })
   },
   'a session created later with a bad seed': async log => {
     const donor = new Context()
@@ -139,13 +175,18 @@ const LOGS: Record<string, (log: Log) => Promise<void>> = {
     await log.note(() => log.session('heir', seed))
     const heir = log.ctx.sessions.get(SessionId('heir'))
     log.outcomes.push(heir?.events.length)
-    if (heir !== undefined) await log.note(() => log.round(heir, 2))
+    if (heir !== undefined)
+      await log.note(() => {
+        log.round(heir, 2)
+      })
     await donor.fiber.dispose()
   },
   'a companion that is gone': async log => {
     const fiber = await log.load()
     await fiber.dispose()
-    await log.note(() => log.round(log.session(), 1))
+    await log.note(() => {
+      log.round(log.session(), 1)
+    })
     await log.note(() => log.load())
   },
 }

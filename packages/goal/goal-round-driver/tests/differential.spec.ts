@@ -52,14 +52,23 @@ class World {
   hold(): void {
     this.runtime.model.script = ({ signal }) => {
       const { promise, resolve, reject } = Promise.withResolvers<string>()
-      this.waiting.push(() => resolve('done'))
-      signal?.addEventListener('abort', () => reject(new Error('aborted')))
+      this.waiting.push(() => {
+        resolve('done')
+      })
+      signal?.addEventListener('abort', () => {
+        reject(new Error('aborted'))
+      })
       return promise
     }
   }
 
   async held(count = 1): Promise<void> {
-    await vi.waitFor(() => expect(this.waiting).toHaveLength(count), { interval: 1 })
+    await vi.waitFor(
+      () => {
+        expect(this.waiting).toHaveLength(count)
+      },
+      { interval: 1 },
+    )
   }
 
   release(): void {
@@ -194,18 +203,36 @@ const ACTS: Record<string, (world: World) => void> = {
   'the goal is blocked': world =>
     void world.goals.block(world.agent, world.goal(), { code: 'test', message: 'blocked by the test' }),
   'the goal is disarmed': world => void world.goals.disarm(world.agent),
-  'the user cancels': ({ agent }) => agent.cancel({ kind: 'user' }),
-  'the user cancels and keeps the inbox': ({ agent }) => agent.cancel({ kind: 'user' }, { keepInbox: true }),
-  'the inbox is cleared': ({ agent }) => agent.inbox.clear(),
-  'the user follows up': ({ agent }) => agent.followup(message('and then')),
-  'the user steers': ({ agent }) => agent.steer(message('look here')),
-  'the user leaves a message without waking': ({ agent }) => agent.send(message('later'), 'next-turn', false),
-  'a notice is injected': ({ agent }) => agent.inject(notice()),
-  'a notice follows up': ({ agent }) => agent.followup(notice()),
-  'the session starts again': ({ ctx, agent }) =>
-    emitAgentEvent(ctx, agent, 'agent/session-start', { source: 'clear' }),
-  'the agent reports an error': ({ ctx, agent }) =>
-    emitAgentEvent(ctx, agent, 'agent/error', { turn: 1, step: 1, error: new Error('provider down') }),
+  'the user cancels': ({ agent }) => {
+    agent.cancel({ kind: 'user' })
+  },
+  'the user cancels and keeps the inbox': ({ agent }) => {
+    agent.cancel({ kind: 'user' }, { keepInbox: true })
+  },
+  'the inbox is cleared': ({ agent }) => {
+    agent.inbox.clear()
+  },
+  'the user follows up': ({ agent }) => {
+    agent.followup(message('and then'))
+  },
+  'the user steers': ({ agent }) => {
+    agent.steer(message('look here'))
+  },
+  'the user leaves a message without waking': ({ agent }) => {
+    agent.send(message('later'), 'next-turn', false)
+  },
+  'a notice is injected': ({ agent }) => {
+    agent.inject(notice())
+  },
+  'a notice follows up': ({ agent }) => {
+    agent.followup(notice())
+  },
+  'the session starts again': ({ ctx, agent }) => {
+    emitAgentEvent(ctx, agent, 'agent/session-start', { source: 'clear' })
+  },
+  'the agent reports an error': ({ ctx, agent }) => {
+    emitAgentEvent(ctx, agent, 'agent/error', { turn: 1, step: 1, error: new Error('provider down') })
+  },
   'the agent is disposed': ({ handle }) => void handle.dispose(),
   'the plugin unloads': ({ runtime }) => void runtime.driver.dispose(),
 }
@@ -222,8 +249,12 @@ function reject(): Promise<PreStepDecision> {
 }
 
 const SCENARIOS: Record<string, Scenario> = {
-  'a goal without anything in its way': world => world.create(3),
-  'a cap of one': world => world.create(1),
+  'a goal without anything in its way': world => {
+    world.create(3)
+  },
+  'a cap of one': world => {
+    world.create(1)
+  },
   'human work before the goal': world => {
     world.agent.followup(message('me first'))
     world.create()
@@ -453,14 +484,18 @@ const SCENARIOS: Record<string, Scenario> = {
   'a copy of the reserved round': world => {
     world.ctx.on(
       'agent/inbox/inserted',
-      once(({ message: original }: { message: UserMessage }) => world.agent.inject(copyOf(original))),
+      once(({ message: original }: { message: UserMessage }) => {
+        world.agent.inject(copyOf(original))
+      }),
     )
     world.create()
   },
   'a copy of the reserved round in the queue': world => {
     world.ctx.on(
       'agent/inbox/inserted',
-      once(({ message: original }: { message: UserMessage }) => world.agent.send(copyOf(original), 'next-turn', false)),
+      once(({ message: original }: { message: UserMessage }) => {
+        world.agent.send(copyOf(original), 'next-turn', false)
+      }),
     )
     world.create()
   },
@@ -482,7 +517,9 @@ const SCENARIOS: Record<string, Scenario> = {
     )
     world.create()
   },
-  'round 0, alone': world => world.agent.followup(message('state', { ...foreign, round: 0 })),
+  'round 0, alone': world => {
+    world.agent.followup(message('state', { ...foreign, round: 0 }))
+  },
   'round 0 beside a round of nobody': async world => {
     world.agent.inject(message('state', { ...foreign, round: 0 }))
     world.agent.inject(notice())
@@ -496,7 +533,9 @@ const SCENARIOS: Record<string, Scenario> = {
   },
   'a company that is pending again': world => {
     const again = message('again')
-    const putBack = once(() => world.agent.inbox.append('next-turn', again))
+    const putBack = once(() => {
+      world.agent.inbox.append('next-turn', again)
+    })
     world.ctx.on(
       'agent/pre-step',
       ({ messages }, next) => {
@@ -696,7 +735,10 @@ for (let n = 0; n < 14; n++) {
 
 for (const [place, at] of Object.entries(PHASES)) {
   for (const [what, act] of Object.entries(ACTS)) {
-    SCENARIOS[`${what} ${place}`] = world => at(world, () => act(world))
+    SCENARIOS[`${what} ${place}`] = world =>
+      at(world, () => {
+        act(world)
+      })
   }
 }
 
@@ -749,8 +791,7 @@ async function play(driver: Plugin, scenario: Scenario) {
   const read = () => {
     try {
       return live ? world.goals.get(agent) : undefined
-    }
-    catch (error) {
+    } catch (error) {
       return String(error)
     }
   }

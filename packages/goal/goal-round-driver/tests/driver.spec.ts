@@ -41,11 +41,21 @@ function gate() {
   const waiting: (() => void)[] = []
   const script: RuntimeOptions['script'] = ({ signal }) => {
     const { promise, resolve, reject } = Promise.withResolvers<string>()
-    waiting.push(() => resolve('done'))
-    signal?.addEventListener('abort', () => reject(new Error('aborted')))
+    waiting.push(() => {
+      resolve('done')
+    })
+    signal?.addEventListener('abort', () => {
+      reject(new Error('aborted'))
+    })
     return promise
   }
-  const arrived = (count: number) => vi.waitFor(() => expect(waiting).toHaveLength(count), { interval: 1 })
+  const arrived = (count: number) =>
+    vi.waitFor(
+      () => {
+        expect(waiting).toHaveLength(count)
+      },
+      { interval: 1 },
+    )
   return { script, waiting, arrived }
 }
 
@@ -252,7 +262,9 @@ describe('events', () => {
 
   it('pauses the goal of a round that was cancelled before its turn', async () => {
     const { ctx, agent, runtime } = await start()
-    ctx.on('agent/inbox/inserted', () => agent.inbox.clear())
+    ctx.on('agent/inbox/inserted', () => {
+      agent.inbox.clear()
+    })
     ctx.goals.create(agent, { objective: 'ship it' })
     expect(await goalOf(runtime, agent)).toMatchObject({ phase: 'paused', roundsStarted: 0 })
   })
@@ -432,7 +444,9 @@ describe('the step fence', () => {
       )
       agent.inject(again)
       agent.followup(message('go on', foreign))
-      await vi.waitFor(() => expect(eventsOf(agent.session, 'turn/end').length).toBeGreaterThan(0))
+      await vi.waitFor(() => {
+        expect(eventsOf(agent.session, 'turn/end').length).toBeGreaterThan(0)
+      })
       const { nextStep, nextTurn } = agent.inbox
       expect([...nextStep, ...nextTurn]).toEqual([again])
       expect(eventsOf(agent.session, 'turn/end')[0]?.data.reason.kind).toBe('blocked')
@@ -499,7 +513,9 @@ describe('the step fence', () => {
       agent.inject(message('other words', reserved.source))
     })
     ctx.goals.create(agent, { objective: 'ship it', maxGoalRounds: 1 })
-    await vi.waitFor(() => expect(eventsOf(agent.session, 'turn/end')).not.toHaveLength(0))
+    await vi.waitFor(() => {
+      expect(eventsOf(agent.session, 'turn/end')).not.toHaveLength(0)
+    })
     expect(eventsOf(agent.session, 'turn/end')[0]?.data.reason.kind).toBe('blocked')
     expect(JSON.stringify(eventsOf(agent.session, 'user/message'))).not.toContain('other words')
   })
@@ -513,14 +529,16 @@ describe('the step fence', () => {
     if (running === undefined) expect.fail('no round')
     agent.inject({ ...message('', running.data.source), content: running.data.content })
     waiting[0]?.()
-    await vi.waitFor(() => expect(eventsOf(agent.session, 'turn/end')).toHaveLength(1))
+    await vi.waitFor(() => {
+      expect(eventsOf(agent.session, 'turn/end')).toHaveLength(1)
+    })
     expect(eventsOf(agent.session, 'turn/end')[0]?.data.reason.kind).toBe('blocked')
     expect(rounds(agent.session)).toEqual([1])
   })
 
   it('admits no round once the unload has begun', async () => {
     const { ctx, agent, driver: plugin } = await start()
-    const unloading = Promise.withResolvers<void>()
+    const unloading: PromiseWithResolvers<void> = Promise.withResolvers()
     ctx.on(
       'agent/pre-step',
       (_, next) => {
@@ -722,7 +740,12 @@ describe('loading and unloading', () => {
     const flushing = Promise.withResolvers<boolean>()
     const flush = vi.spyOn(ctx.sessions, 'flush').mockReturnValueOnce(flushing.promise)
     waiting[0]?.()
-    await vi.waitFor(() => expect(flush).toHaveBeenCalled(), { interval: 1 })
+    await vi.waitFor(
+      () => {
+        expect(flush).toHaveBeenCalled()
+      },
+      { interval: 1 },
+    )
     const cancel = vi.spyOn(agent, 'cancel')
     const unloading = plugin.dispose()
     flushing.resolve(true)

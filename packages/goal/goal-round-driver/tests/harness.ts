@@ -72,8 +72,8 @@ export interface Runtime {
   readonly warnings: string[]
   readonly driver: Fiber
   /** Load the same driver once more. */
-  reload(): Promise<Fiber>
-  createAgent(id?: string): Promise<AgentHandle>
+  reload: () => Promise<Fiber>
+  createAgent: (id?: string) => Promise<Pick<AgentHandle, 'agent'> & { dispose: () => Promise<void> }>
 }
 
 const runtimes: Context[] = []
@@ -113,8 +113,13 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     warnings,
     driver,
     reload: async () => await ctx.plugin(options.driver),
-    createAgent: (id = 'agent') =>
-      ctx.agents.create({ sessionId: SessionId(id), agentOptions: { provider: 'scripted', model: 'm' } }),
+    createAgent: async (id = 'agent') => {
+      const handle = await ctx.agents.create({
+        sessionId: SessionId(id),
+        agentOptions: { provider: 'scripted', model: 'm' },
+      })
+      return { agent: handle.agent, dispose: () => handle.dispose() }
+    },
   }
 }
 

@@ -29,7 +29,12 @@ async function play(driver: Plugin) {
   const { ctx, asked, model, createAgent } = await createRuntime({ driver, script: stubbornModel })
   const { agent } = await createAgent()
   ctx.goals.create(agent, { objective: 'set up the service', maxGoalRounds: 256 })
-  await vi.waitFor(() => expect(ctx.goals.get(agent)?.phase).toBe('blocked'), { timeout: 30_000 })
+  await vi.waitFor(
+    () => {
+      expect(ctx.goals.get(agent)?.phase).toBe('blocked')
+    },
+    { timeout: 30_000 },
+  )
   await agent.whenIdle()
   const goal = ctx.goals.get(agent)
   return {

@@ -74,7 +74,12 @@ describe('the companion', () => {
     const session = ctx.sessions.create(SessionId('s'))
     appendRound(session, 0, { text: 'state' })
     session.append('turn/start', { turn: 1 })
-    await ctx.plugin({ name: 'other', apply: scope => scope.emit('tools/change') })
+    await ctx.plugin({
+      name: 'other',
+      apply: scope => {
+        scope.emit('tools/change')
+      },
+    })
     expect(session.events).toHaveLength(2)
   })
 
@@ -90,8 +95,12 @@ describe('the companion', () => {
     await ctx.plugin(companion)
     const session = ctx.sessions.create(SessionId('s'))
     for (const goal of goals) createGoal(session, goal)
-    expect(() => appendRound(session, round, change)).toThrow(problem)
-    expect(() => appendRound(session, round, change)).toThrow('@deepseek-ai/dsh-goal-round-driver')
+    expect(() => {
+      appendRound(session, round, change)
+    }).toThrow(problem)
+    expect(() => {
+      appendRound(session, round, change)
+    }).toThrow('@deepseek-ai/dsh-goal-round-driver')
   })
 
   it('refuses a round beyond the cap even when it is the next one', async () => {
@@ -107,7 +116,9 @@ describe('the companion', () => {
       }),
       { surfaceOp: 'append' },
     )
-    expect(() => appendRound(session, 2)).toThrow('of at most 1')
+    expect(() => {
+      appendRound(session, 2)
+    }).toThrow('of at most 1')
   })
 
   it('reports a log whose goal cannot be rebuilt', async () => {
@@ -115,7 +126,9 @@ describe('the companion', () => {
     await ctx.plugin(companion)
     const session = ctx.sessions.create(SessionId('s'))
     session.append('goal/change', { kind: 'goal/change', version: 1, operation: 'nonsense' } as never)
-    expect(() => appendRound(session, 1)).toThrow('the goal cannot be rebuilt')
+    expect(() => {
+      appendRound(session, 1)
+    }).toThrow('the goal cannot be rebuilt')
   })
 
   it('fails to load over a loaded session that breaks the rule, and gives the name back', async () => {

@@ -40,8 +40,7 @@ export function list(value: unknown): readonly unknown[] {
 export function parseJson(json: string): unknown {
   try {
     return JSON.parse(json)
-  }
-  catch {
+  } catch {
     return undefined
   }
 }

@@ -18,7 +18,8 @@ const CODES: ReadonlyMap<string, string> = new Map([
   ['ask_user_question requires at least one question', 'EMPTY_QUESTIONS'],
   ['human interaction requires the exact live calling agent when an agent is supplied', 'CALLER_NOT_LIVE'],
   [
-    "human interaction is unavailable while the calling agent is owned by another live agent; include the unresolved question or decision in the child agent's final result",
+    'human interaction is unavailable while the calling agent is owned by another live agent; include the unresolved'
+      + " question or decision in the child agent's final result",
     'DELEGATED_CALLER',
   ],
   ['no user-questions provider is registered', 'NO_PROVIDER'],

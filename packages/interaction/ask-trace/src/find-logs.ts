@@ -27,8 +27,7 @@ export interface FoundLogs {
 export async function findLogs(input: string): Promise<FoundLogs> {
   try {
     if (!(await stat(input)).isDirectory()) return { logs: [input], defects: [] }
-  }
-  catch (error) {
+  } catch (error) {
     return { logs: [], defects: [{ path: input, message: cannotOpen(error).message }] }
   }
   const { logs, defects } = await searchFolder(input)
@@ -47,8 +46,7 @@ async function searchFolder(root: string) {
         if (entry.isDirectory()) folders.push(path)
         else if (entry.isFile() && LOG_NAMES.has(entry.name)) logs.push(path)
       }
-    }
-    catch (error) {
+    } catch (error) {
       defects.push({ path: folder, message: cannotOpen(error).message })
     }
   }

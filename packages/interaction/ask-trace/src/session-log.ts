@@ -39,8 +39,7 @@ export async function* readSessionLog(
         if (events.length > 0) yield events
       }
     }
-  }
-  catch (error) {
+  } catch (error) {
     throw error instanceof SessionLogError ? error : cannotOpen(error)
   }
   const rest = lines.rest()
@@ -118,8 +117,7 @@ class RecordReader {
   private decode(value: unknown): SessionEvent[] {
     try {
       return decodeStorageRecord(value)
-    }
-    catch (error) {
+    } catch (error) {
       throw new SessionLogError(messageOf(error), { line: this.line })
     }
   }

@@ -44,8 +44,7 @@ async function foldInto(
       for (const event of events) trace.push(event)
     }
     return undefined
-  }
-  catch (error) {
+  } catch (error) {
     return defectOf(error)
   }
 }

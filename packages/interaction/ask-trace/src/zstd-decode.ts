@@ -42,8 +42,7 @@ export async function* decodeZstd(
     }
     const torn = held[0]
     if (torn !== undefined) yield decodeSmall(held, torn.start)
-  }
-  finally {
+  } finally {
     await pieces.return(undefined)
   }
 }
@@ -60,8 +59,7 @@ async function* framePieces(
 function decodeSmall(pieces: readonly FramePiece[], start: number): Buffer {
   try {
     return zstdDecompressSync(Buffer.concat([MAGIC, ...pieces.map(({ bytes }) => bytes)]), OPTIONS)
-  }
-  catch (error) {
+  } catch (error) {
     throw damaged(start, error)
   }
 }
@@ -72,8 +70,7 @@ async function* decodeLarge(bytes: AsyncIterable<Buffer>, start: number): AsyncG
   pipeline(Readable.from(bytes), decoder, () => undefined)
   try {
     for await (const plain of decoder) yield plain as Buffer
-  }
-  catch (error) {
+  } catch (error) {
     throw error instanceof SessionLogError ? error : damaged(start, error)
   }
 }

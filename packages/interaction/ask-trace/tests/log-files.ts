@@ -48,8 +48,7 @@ export async function read(path: string) {
   try {
     for await (const batch of readSessionLog(path, note => notes.push(note))) events.push(...batch)
     return { events, notes }
-  }
-  catch (error) {
+  } catch (error) {
     return { events, notes, error }
   }
 }

@@ -115,7 +115,9 @@ afterEach(async () => {
 /** @returns a folder that goes with the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'ask-trace-'))
-  cleanups.push(() => rmSync(folder, { recursive: true, force: true }))
+  cleanups.push(() => {
+    rmSync(folder, { recursive: true, force: true })
+  })
   return folder
 }
 

@@ -48,7 +48,8 @@ describe('the table', () => {
       'a.jsonl',
       '  turn  round  call           inner     outer    context         verdict                        waited  question → answer',
       '  3     2      call-1:code:1  answered  lacks    lacks           LOST-IN-PROGRAM, 1 round spun  20s     Which? → Blue',
-      '  4     3      call-2         answered  carries  no-request-yet  awaiting-request               20s     And now? (and 1 more) → A, B, C; (skipped)',
+      '  4     3      call-2         answered  carries  no-request-yet  awaiting-request               20s     '
+        + 'And now? (and 1 more) → A, B, C; (skipped)',
       String.raw`  note: line 9 is\u{1b} cut off`,
     ])
   })

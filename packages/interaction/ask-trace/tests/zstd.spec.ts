@@ -19,8 +19,7 @@ async function decoded(bytes: Buffer, size?: number) {
   try {
     for await (const piece of decodeZstd(chunks(bytes, size), start => torn.push(start))) plain.push(piece)
     return { plain: Buffer.concat(plain), torn }
-  }
-  catch (error) {
+  } catch (error) {
     return { plain: Buffer.concat(plain), torn, error }
   }
 }
@@ -159,8 +158,7 @@ it('a reader that stops early lets go of the file', async () => {
   async function* source() {
     try {
       yield* chunks(frames('one\n', 'two\n', 'three\n'), 8)
-    }
-    finally {
+    } finally {
       open = false
     }
   }

@@ -283,7 +283,11 @@ describe('codes through ctx.tools.execute()', () => {
     const scene = await start({ answerer })
     scene.human.replies.push(
       ({ signal }) =>
-        new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('closed')))),
+        new Promise((_resolve, reject) =>
+          signal?.addEventListener('abort', () => {
+            reject(new Error('closed'))
+          }),
+        ),
     )
     const caller = new AbortController()
     const pending = execute(scene, { agent: scene.root, signal: caller.signal })

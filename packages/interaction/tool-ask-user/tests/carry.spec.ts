@@ -221,7 +221,11 @@ describe('nothing to write back', () => {
     const scene = await start(`${ask()}; return "asked"`)
     scene.human.replies.push(
       ({ signal }) =>
-        new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('closed')))),
+        new Promise((_resolve, reject) =>
+          signal?.addEventListener('abort', () => {
+            reject(new Error('closed'))
+          }),
+        ),
     )
     scene.agent.followup(userSays('go'))
     await until(() => scene.human.requests.length === 1)

@@ -109,9 +109,9 @@ export interface Harness {
   readonly ctx: Context
   readonly model: ScriptedModel
   readonly human: ScriptedHuman
-  createAgent(id: string, parent?: Agent): Promise<Agent>
-  resumeAgent(id: string): Promise<Agent>
-  dispose(): Promise<void>
+  createAgent: (id: string, parent?: Agent) => Promise<Agent>
+  resumeAgent: (id: string) => Promise<Agent>
+  dispose: () => Promise<void>
 }
 
 /** Route of every agent in these specs. */

@@ -102,8 +102,7 @@ export class UserQuestionService extends Service {
       return await this.ctx.waterfall(scopeTarget(this, request.agent), 'user-questions/request', request, () =>
         this.askProvider(request),
       )
-    }
-    catch (error) {
+    } catch (error) {
       const restored = restoreQuestionError(error)
       if (request.signal?.aborted === true && restored?.code !== 'ASK_ABORTED') {
         throw new UserQuestionError(ABORTED_MESSAGE, 'ASK_ABORTED', { cause: error })

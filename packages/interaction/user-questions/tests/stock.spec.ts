@@ -28,8 +28,7 @@ afterEach(async () => {
 async function outcome(run: () => unknown): Promise<unknown> {
   try {
     return { value: await run() }
-  }
-  catch (error) {
+  } catch (error) {
     const { name, message, code } = error as { name: string; message: string; code?: string }
     return { name, message, code }
   }
@@ -123,7 +122,12 @@ describe('the same as the published service', () => {
     const caller = new AbortController()
     const answer = { answers: [] }
     service.registerProvider({
-      ask: ({ signal }) => new Promise(resolve => signal?.addEventListener('abort', () => resolve(answer))),
+      ask: ({ signal }) =>
+        new Promise(resolve =>
+          signal?.addEventListener('abort', () => {
+            resolve(answer)
+          }),
+        ),
     })
     const asked = service.ask({ questions: [question], signal: caller.signal })
     caller.abort()

@@ -163,7 +163,12 @@ describe('errors', () => {
     const cause = new Error('window closed')
     ctx.on(
       'user-questions/request',
-      ({ signal }) => new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(cause))),
+      ({ signal }) =>
+        new Promise((_resolve, reject) =>
+          signal?.addEventListener('abort', () => {
+            reject(cause)
+          }),
+        ),
     )
     const caller = new AbortController()
     const asked = ctx.userQuestions.ask({ questions, signal: caller.signal })

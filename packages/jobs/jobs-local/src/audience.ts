@@ -57,7 +57,10 @@ export class Audience {
   /** Tell the owner's listeners that a set of visible jobs changed. */
   tellChanged(owner: Agent | undefined): void {
     const listeners = this.layersOf(owner).flatMap(layer => [...layer.changed.values()])
-    for (const listener of listeners) this.contain('onJobsChanged', '', () => listener(owner))
+    for (const listener of listeners)
+      this.contain('onJobsChanged', '', () => {
+        listener(owner)
+      })
   }
 
   /** Tell the owner's listeners how a job ended. Each gets a snapshot of its own. */
@@ -80,12 +83,12 @@ export class Audience {
   }
 
   private contain(listener: string, subject: string, call: () => unknown): void {
-    const report = (verb: string) => (error: unknown) =>
+    const report = (verb: string) => (error: unknown) => {
       this.warn(`${listener} listener ${verb}${subject}: ${String(error)}`)
+    }
     try {
       void Promise.resolve(call()).catch(report('rejected'))
-    }
-    catch (error) {
+    } catch (error) {
       report('threw')(error)
     }
   }

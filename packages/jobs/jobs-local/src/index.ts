@@ -60,7 +60,9 @@ export class LocalJobRegistry extends JobRegistry {
     super(ctx)
     this.maxConcurrentJobsPerOwner = config.maxConcurrentJobsPerOwner ?? DEFAULT_LIMIT
     this.selfCtx = ctx
-    this.audience = new Audience(message => this.warn(message))
+    this.audience = new Audience(message => {
+      this.warn(message)
+    })
     this.wakeHost = { ctx, now: () => performance.now(), steerWakes: new WeakMap() }
     ctx.effect(() => () => this.disposeAll(), 'jobs teardown')
   }
@@ -71,7 +73,9 @@ export class LocalJobRegistry extends JobRegistry {
     const id = this.nextId(spec.kind)
     const record = createRecord(id, spec, hooks, new JobWakes(this.wakeHost, id, hooks))
     hooks.done.then(
-      outcome => this.settle(record, outcome),
+      outcome => {
+        this.settle(record, outcome)
+      },
       (error: unknown) => {
         this.warn(`job ${id} producer done promise rejected (producer contract violation): ${String(error)}`)
         this.settle(record, { status: 'failed', detail: String(error) })
@@ -158,7 +162,8 @@ export class LocalJobRegistry extends JobRegistry {
     const limit = this.maxConcurrentJobsPerOwner
     if (this.recordsOf(owner).filter(isLive).length >= limit) {
       throw new Error(
-        `background job limit reached for this owner (limit: ${limit}); use job_kill to stop an unneeded job, wait for it to finish, then retry`,
+        `background job limit reached for this owner (limit: ${limit}); use job_kill to stop an unneeded job,`
+          + ' wait for it to finish, then retry',
       )
     }
   }
@@ -241,8 +246,7 @@ export class LocalJobRegistry extends JobRegistry {
       record.reported = true
       try {
         record.cancel(reason)
-      }
-      catch (error) {
+      } catch (error) {
         // The work may go on, but waiting for it could last for ever.
         this.warn(
           `cancel of ${record.id} threw during teardown; job record forced failed and work may be orphaned: ${String(error)}`,

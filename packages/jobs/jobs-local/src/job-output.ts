@@ -105,8 +105,7 @@ export class JobOutput {
     try {
       call()
       return true
-    }
-    catch (error) {
+    } catch (error) {
       this.warn(`${hook} threw while nobody read (producer contract violation): ${String(error)}`)
       return false
     }

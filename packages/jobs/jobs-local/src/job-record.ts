@@ -55,7 +55,9 @@ export function createRecord(id: JobId, spec: JobStart, hooks: JobHooks, wakes: 
     finishedAt: undefined,
     reported: false,
     settled,
-    markSettled: () => resolve(undefined),
+    markSettled: () => {
+      resolve(undefined)
+    },
     waitResolvers: new Set(),
   }
 }

@@ -75,8 +75,7 @@ export class SteerWatch {
     if (this.deaf) return []
     try {
       return steersIn(this.agent)
-    }
-    catch (error) {
+    } catch (error) {
       this.deaf = true
       this.warn(`is waited for by an agent whose inbox throws, and whose user cannot end the wait: ${String(error)}`)
       return []

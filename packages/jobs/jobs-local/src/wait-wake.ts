@@ -105,7 +105,9 @@ export class JobWakes {
    */
   constructor(host: WakeHost, id: JobId, hooks: JobHooks) {
     this.host = host
-    this.warn = fault => host.ctx.logger.warn(`jobs: job ${id} ${fault}`)
+    this.warn = fault => {
+      host.ctx.logger.warn(`jobs: job ${id} ${fault}`)
+    }
     this.output = new JobOutput(hooks, this.warn)
     this.output.subscribe(this.printed)
   }
@@ -140,7 +142,9 @@ export class JobWakes {
     this.watches.add(watch)
     if (watch.listening && !this.output.isHeard) this.catchUp()
     this.look()
-    return () => this.leave(watch)
+    return () => {
+      this.leave(watch)
+    }
   }
 
   /** The job has ended: its producer is not listened to any longer. */
@@ -160,9 +164,10 @@ export class JobWakes {
         if (agent === steers.agent) this.look()
       }
       const unlisten = INBOX_CHANGES.map(change => this.host.ctx.on(change, changed))
-      return () => unlisten.forEach(dispose => dispose())
-    }
-    catch {
+      return () => {
+        unlisten.forEach(dispose => dispose())
+      }
+    } catch {
       // The registry is being disposed, which ends its jobs and with them this wait.
       return () => {}
     }
@@ -196,7 +201,12 @@ export class JobWakes {
     clearTimeout(this.timer)
     if (next === Infinity) return
     // A timer may come a fraction early: its time has come all the same.
-    this.timer = setTimeout(() => this.look(Math.max(next, this.host.now())), Math.min(next - now, MAX_TIMER_DELAY_MS))
+    this.timer = setTimeout(
+      () => {
+        this.look(Math.max(next, this.host.now()))
+      },
+      Math.min(next - now, MAX_TIMER_DELAY_MS),
+    )
   }
 
   private wake(watch: Watch, wokenBy: WokenBy, now: number): void {

@@ -129,7 +129,10 @@ class ScriptedProducer implements JobHooks {
     this.trace.push(['cancel', this.name, reason])
     if (this.onCancel === 'throws') throw new Error(`${this.name} cannot be cancelled`)
     if (this.onCancel === 'settles') this.settle({ status: 'killed' })
-    else setTimeout(() => this.settle({ status: 'killed', detail: 'slowly' }), 15)
+    else
+      setTimeout(() => {
+        this.settle({ status: 'killed', detail: 'slowly' })
+      }, 15)
   }
 
   private drain(): string {
@@ -206,8 +209,7 @@ class Life {
   private attempt(call: () => unknown): void {
     try {
       this.trace.push(['returned', call()])
-    }
-    catch (error) {
+    } catch (error) {
       this.trace.push(['threw', String(error)])
     }
   }

@@ -12,7 +12,9 @@ import { LocalJobRegistry, type Config } from '../src/index.ts'
 class SilentModel extends LlmAdapter {
   async *stream({ signal }: { signal?: AbortSignal }): AsyncIterable<StreamChunk> {
     await new Promise((_resolve, reject) => {
-      signal?.addEventListener('abort', () => reject(new Error('cancelled')))
+      signal?.addEventListener('abort', () => {
+        reject(new Error('cancelled'))
+      })
     })
     yield { type: 'finish', reason: { kind: 'stop' } }
   }

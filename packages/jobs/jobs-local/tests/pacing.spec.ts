@@ -6,10 +6,22 @@ import { mountJobs, StreamProducer } from './harness.ts'
 type Print = (text: string) => void
 
 const printers: Record<string, (print: Print) => void> = {
-  'a line every 50 ms': print => void setInterval(() => print('line\n'), 50),
-  'a line a second': print => void setInterval(() => print('line\n'), 1000),
-  'a burst of 100 lines, then silence': print => void setTimeout(() => print('line\n'.repeat(100)), 440),
-  'one line after 0.44 s, then silence': print => void setTimeout(() => print('line\n'), 440),
+  'a line every 50 ms': print =>
+    void setInterval(() => {
+      print('line\n')
+    }, 50),
+  'a line a second': print =>
+    void setInterval(() => {
+      print('line\n')
+    }, 1000),
+  'a burst of 100 lines, then silence': print =>
+    void setTimeout(() => {
+      print('line\n'.repeat(100))
+    }, 440),
+  'one line after 0.44 s, then silence': print =>
+    void setTimeout(() => {
+      print('line\n')
+    }, 440),
 }
 
 /** Wait and read in a loop for a minute, as a model does that answers at once. */
@@ -18,7 +30,9 @@ async function stepsInAMinute(print: (print: Print) => void, wake: JobWakeOption
   vi.useFakeTimers()
   const producer = new StreamProducer()
   const id = ctx.jobs.start(producer.spec())
-  print(text => producer.print(text))
+  print(text => {
+    producer.print(text)
+  })
   let steps = 0
   const loop = async () => {
     for (;;) {

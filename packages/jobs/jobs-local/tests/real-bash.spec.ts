@@ -57,7 +57,9 @@ it('a steer in the middle of a silent command ends the wait in a third of a seco
   const { agent } = await createAgent(mounted, 'A')
   const message = () => createUserMessage({ content: [{ type: 'text', text: 'stop' }], source: { kind: 'user' } })
   agent.followup(message())
-  await vi.waitFor(() => expect(agent.inbox.hasPending).toBe(false))
+  await vi.waitFor(() => {
+    expect(agent.inbox.hasPending).toBe(false)
+  })
   const id = startBash(mounted, 'sleep 30')
   const waiting = mounted.jobs.wait(id, 30_000, agent, undefined, WAKE)
   await new Promise(resolve => setTimeout(resolve, 300))

@@ -354,7 +354,9 @@ describe('disposal', () => {
     ctx.jobs.start(new Producer().spec())
     const disposed = vi.fn()
     const disposal = handle.dispose().then(disposed)
-    await vi.waitFor(() => expect(producer.cancels).toEqual(['owner disposed']))
+    await vi.waitFor(() => {
+      expect(producer.cancels).toEqual(['owner disposed'])
+    })
     expect(ctx.jobs.get(id, handle.agent)).toMatchObject({ status: 'stopping', reported: true })
     expect(disposed).not.toHaveBeenCalled()
 
@@ -372,7 +374,9 @@ describe('disposal', () => {
     jobs.onJobDone(done)
     const first = new Producer()
     const late = new Producer()
-    late.onCancel = () => late.settle({ status: 'killed' })
+    late.onCancel = () => {
+      late.settle({ status: 'killed' })
+    }
     jobs.start(first.spec({ owner: agent }))
     first.onCancel = () => {
       jobs.start(late.spec())

@@ -191,7 +191,9 @@ async function busyAgent(id: string): Promise<Agent> {
     agentOptions: { provider: 'silent', model: 'm' },
   })
   created.followup(userMessage('begin'))
-  await vi.waitFor(() => expect(created.inbox.hasPending).toBe(false))
+  await vi.waitFor(() => {
+    expect(created.inbox.hasPending).toBe(false)
+  })
   return created
 }
 
@@ -320,7 +322,12 @@ describe('a steer', () => {
   })
 
   it.each([
-    ['withdrawn', () => agent.inbox.clear()],
+    [
+      'withdrawn',
+      () => {
+        agent.inbox.clear()
+      },
+    ],
     ['claimed', () => agent.inbox.claim('next-step', 1)],
   ])('that follows one that was %s has a window of its own', async (_name, take) => {
     const wait = startWait(startJob(new Producer()), STEER)
@@ -519,7 +526,9 @@ describe('output without a signal', () => {
     const producer = new Producer()
     const id = startJob(producer)
     const wait = startWait(id, OUTPUT)
-    const printing = setInterval(() => producer.print('.'), 50)
+    const printing = setInterval(() => {
+      producer.print('.')
+    }, 50)
     await advance(1199)
     expect(wait.end).toBe('waiting')
     await advance(1)
@@ -750,7 +759,9 @@ describe('output with a signal', () => {
   it('is held no longer than may be while it goes on', async () => {
     const producer = new PushProducer()
     const wait = startWait(startJob(producer), OUTPUT)
-    const printing = setInterval(() => producer.print('.'), 100)
+    const printing = setInterval(() => {
+      producer.print('.')
+    }, 100)
     await advance(500)
     // The timeout, the printing, and one timer for all the output.
     expect(vi.getTimerCount()).toBe(3)
@@ -778,7 +789,9 @@ describe('output with a signal', () => {
     startJob(producer)
     expect(producer.listeners.size).toBe(1)
     producer.settle({ status: 'completed' })
-    return vi.waitFor(() => expect(producer.listeners.size).toBe(0))
+    return vi.waitFor(() => {
+      expect(producer.listeners.size).toBe(0)
+    })
   })
 
   it('is listened to no longer when the last wait has ended, whatever ended it', async () => {
@@ -826,10 +839,10 @@ describe('output with a signal', () => {
   it('may be signalled during the subscription, for what was printed before it', async () => {
     const producer = new PushProducer()
     producer.print('early')
-    const { onOutput } = producer
+    const onOutput = producer.onOutput.bind(producer)
     producer.onOutput = listener => {
       listener()
-      return onOutput.call(producer, listener)
+      return onOutput(listener)
     }
     const wait = startWait(startJob(producer), { output: true, graceMs: 0 })
     await advance(0)
@@ -865,8 +878,18 @@ describe('precedence', () => {
   const BOTH: JobWakeOptions = { output: true, steer: true }
 
   it.each([
-    ['a steer', () => agent.steer(userMessage('stop'))],
-    ['output', (producer: Producer) => producer.print('a')],
+    [
+      'a steer',
+      () => {
+        agent.steer(userMessage('stop'))
+      },
+    ],
+    [
+      'output',
+      (producer: Producer) => {
+        producer.print('a')
+      },
+    ],
   ])('the end of the job wins over the window of %s', async (_name, trigger) => {
     const producer = new PushProducer()
     const id = startJob(producer)
@@ -881,8 +904,18 @@ describe('precedence', () => {
   })
 
   it.each([
-    ['a steer', () => agent.steer(userMessage('stop'))],
-    ['output', (producer: Producer) => producer.print('a')],
+    [
+      'a steer',
+      () => {
+        agent.steer(userMessage('stop'))
+      },
+    ],
+    [
+      'output',
+      (producer: Producer) => {
+        producer.print('a')
+      },
+    ],
   ])("the caller's abort wins over the window of %s, and nothing is lost", async (_name, trigger) => {
     const producer = new Producer()
     const id = startJob(producer)
@@ -901,7 +934,9 @@ describe('precedence', () => {
   it('the abort wins over output that comes because of it', async () => {
     const producer = new PushProducer()
     const controller = new AbortController()
-    controller.signal.addEventListener('abort', () => producer.print('bye'))
+    controller.signal.addEventListener('abort', () => {
+      producer.print('bye')
+    })
     const id = startJob(producer)
     const wait = startWait(id, { output: true, graceMs: 0 }, { signal: controller.signal })
     controller.abort()
@@ -913,8 +948,18 @@ describe('precedence', () => {
   })
 
   it.each([
-    ['a steer', () => agent.steer(userMessage('stop'))],
-    ['output', (producer: Producer) => producer.print('a')],
+    [
+      'a steer',
+      () => {
+        agent.steer(userMessage('stop'))
+      },
+    ],
+    [
+      'output',
+      (producer: Producer) => {
+        producer.print('a')
+      },
+    ],
   ])('the timeout wins over %s that is due at the same time or later', async (_name, trigger) => {
     for (const timeoutMs of [250, 249]) {
       const producer = new PushProducer()
@@ -934,7 +979,9 @@ describe('precedence', () => {
   it('the timeout wins over output that comes at the very time of it', async () => {
     const producer = new PushProducer()
     const id = startJob(producer)
-    setTimeout(() => producer.print('a'), 100)
+    setTimeout(() => {
+      producer.print('a')
+    }, 100)
     const wait = startWait(id, { output: true, graceMs: 0 }, { timeoutMs: 100 })
     await advance(100)
     expect(wait.end).toBe('running')

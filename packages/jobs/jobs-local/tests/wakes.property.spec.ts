@@ -24,7 +24,9 @@ class NotingProducer extends StreamProducer {
 
   constructor(signals: boolean) {
     super()
-    this.onCancel = () => this.settle({ status: 'killed' })
+    this.onCancel = () => {
+      this.settle({ status: 'killed' })
+    }
     if (!signals) return
     this.onOutput = listener => {
       this.listeners.add(listener)
@@ -174,8 +176,7 @@ class Scene {
   readOnce(): void {
     try {
       this.read.push(this.ctx.jobs.read(this.id, this.agent).text)
-    }
-    catch (error) {
+    } catch (error) {
       expect(error).toEqual(new Error('broken'))
     }
   }
@@ -209,7 +210,9 @@ it('loses no output, overstays no timeout and leaves nothing behind, whoever act
       run += 1
       const handle = await createAgent(ctx, `agent-${run}`)
       handle.agent.followup(createUserMessage({ content: [], source: { kind: 'user' } }))
-      await vi.waitFor(() => expect(handle.agent.inbox.hasPending).toBe(false))
+      await vi.waitFor(() => {
+        expect(handle.agent.inbox.hasPending).toBe(false)
+      })
       const scene = new Scene(ctx, handle.agent, signals, wake)
       for (const acts of Object.values(actors)) {
         scheduler.scheduleSequence(acts.map(act => ({ label: act.act, builder: () => scene.play(act) })))

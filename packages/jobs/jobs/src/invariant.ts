@@ -54,7 +54,9 @@ function check(snapshot: JobSnapshot, owner: Agent | undefined, fail: InvariantF
 const install: InvariantInstaller = Object.assign(
   (ctx: Context, fail: InvariantFailure) => {
     for (const snapshot of ctx.jobs.list()) check(snapshot, undefined, fail)
-    ctx.jobs.onJobDone((snapshot, owner) => check(snapshot, owner, fail))
+    ctx.jobs.onJobDone((snapshot, owner) => {
+      check(snapshot, owner, fail)
+    })
   },
   { inject: ['jobs'] },
 )

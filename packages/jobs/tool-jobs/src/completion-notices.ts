@@ -52,8 +52,7 @@ export function deliverCompletions(ctx: Context, delivery: CompletionDelivery, m
     if (delivery === 'wakeup' && owner.status === 'idle' && spent < maxConsecutiveWakes) {
       wakes.set(owner, spent + 1)
       owner.followup(notice(snapshot))
-    }
-    else {
+    } else {
       owner.inject(notice(snapshot))
     }
   })

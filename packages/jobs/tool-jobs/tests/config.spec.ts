@@ -60,7 +60,13 @@ describe('the configuration', () => {
   })
 
   it('has the same defaults for a configuration that no schema has seen', async () => {
-    const bare = { name, inject, apply: (ctx: Parameters<typeof apply>[0]) => apply(ctx, {}) }
+    const bare = {
+      name,
+      inject,
+      apply: (ctx: Parameters<typeof apply>[0]) => {
+        apply(ctx, {})
+      },
+    }
     const [seen, unseen] = [await newWorld(), await newWorld({ tools: bare })]
     const describeTools = ({ ctx }: typeof seen) => ctx.tools.schemas()
     expect(describeTools(unseen)).toEqual(describeTools(seen))

@@ -140,14 +140,22 @@ class Run {
     const world = await World.create({ ...packages, config, model })
     const run = new Run(world, [await world.agent('s1'), await world.agent('s2')])
     // The gate of `hold` stands for a long model request: the owner is busy until `release`.
-    for (let n = 0; n < 1_000; n++) model.replies.push({ then: (f: (r: string) => void) => run.whenOpen(f) } as never)
+    for (let n = 0; n < 1_000; n++)
+      model.replies.push({
+        then: (f: (r: string) => void) => {
+          run.whenOpen(f)
+        },
+      } as never)
     run.installPolicies()
     return run
   }
 
   private whenOpen(answer: (reply: string) => void): void {
     if (this.gate === undefined) answer('ok')
-    else void this.gate.promise.then(() => answer('ok'))
+    else
+      void this.gate.promise.then(() => {
+        answer('ok')
+      })
   }
 
   private installPolicies(): void {

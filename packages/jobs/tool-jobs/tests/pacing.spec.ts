@@ -13,11 +13,15 @@ class PatientModel extends ScriptedModel {
 
 const every = (intervalMs: number) => (job: TestJob) => {
   let line = 0
-  setInterval(() => job.print(`line ${++line}\n`), intervalMs)
+  setInterval(() => {
+    job.print(`line ${++line}\n`)
+  }, intervalMs)
 }
 
 const lines = (count: number) => (job: TestJob) => {
-  setTimeout(() => job.print('10%\n'.repeat(count)), 440)
+  setTimeout(() => {
+    job.print('10%\n'.repeat(count))
+  }, 440)
 }
 
 /** A fixed poll and a fixed grace, without pacing: the documented defaults of the community plugin. */

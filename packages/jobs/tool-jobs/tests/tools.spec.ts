@@ -88,8 +88,7 @@ describe('job_output', () => {
       expect(result).toHaveBeenCalledWith(
         expect.objectContaining({ content: [{ type: 'text', text: '(no new output)\n[status: running]' }] }),
       )
-    }
-    finally {
+    } finally {
       vi.useRealTimers()
     }
   })

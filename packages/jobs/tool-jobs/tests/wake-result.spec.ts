@@ -145,7 +145,9 @@ describe('job_output, on a job that gives no signal', () => {
   let waits: unknown[]
   let afterWait: () => Promise<void>
 
-  const end = () => outcome.resolve({ status: 'completed', detail: 'exit code: 0' })
+  const end = () => {
+    outcome.resolve({ status: 'completed', detail: 'exit code: 0' })
+  }
 
   const readOutput = () => {
     const text = unread

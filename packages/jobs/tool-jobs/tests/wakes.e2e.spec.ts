@@ -137,7 +137,9 @@ describe('a real background job and a message of the user (#6030)', () => {
 
   it('is read at once: the very next model request has it', async () => {
     const { world, model, agent } = await begin([inBackground('sleep 30'), wait(30_000), 'switching'])
-    const sentAt = await during(world, () => agent.steer(userMessage(STOP)))
+    const sentAt = await during(world, () => {
+      agent.steer(userMessage(STOP))
+    })
     await agent.whenIdle()
 
     expect(newsOf(model, 2).result).toMatch(/^\(no new output\)\n\[wake: STEER_PREEMPTED; .*\]\n\[status: running\]$/)
@@ -149,7 +151,9 @@ describe('a real background job and a message of the user (#6030)', () => {
 
   it('with the published packages is read after the timeout', async () => {
     const { world, model, agent } = await begin([inBackground('sleep 30'), wait(1_500), 'switching'], STOCK)
-    await during(world, () => agent.steer(userMessage(STOP)))
+    await during(world, () => {
+      agent.steer(userMessage(STOP))
+    })
     await agent.whenIdle()
 
     expect(newsOf(model, 2)).toEqual({ result: '(no new output)\n[status: running]', messages: [STOP] })
@@ -158,7 +162,12 @@ describe('a real background job and a message of the user (#6030)', () => {
   })
 
   it.each<[string, (agent: Agent) => unknown]>([
-    ['a follow-up', agent => agent.followup(userMessage('afterwards, tidy up'))],
+    [
+      'a follow-up',
+      agent => {
+        agent.followup(userMessage('afterwards, tidy up'))
+      },
+    ],
     [
       'a message that is withdrawn again',
       async agent => {
@@ -193,7 +202,9 @@ describe('a real background job and a message of the user (#6030)', () => {
   it('a job that ends within the window returns its real result', async () => {
     const replies = [inBackground('sleep 1; exit 3'), wait(30_000), 'done']
     const { world, model, agent } = await begin(replies, { config: { graceMs: 5_000 } })
-    await during(world, () => agent.steer(userMessage('well?')))
+    await during(world, () => {
+      agent.steer(userMessage('well?'))
+    })
     await agent.whenIdle()
 
     expect(newsOf(model, 2)).toEqual({
@@ -204,7 +215,9 @@ describe('a real background job and a message of the user (#6030)', () => {
 
   it('a cancelled turn still aborts the wait, and the job lives on', async () => {
     const { world, model, agent } = await begin([inBackground('sleep 30'), wait(30_000), 'never asked'])
-    await during(world, () => agent.cancel({ kind: 'user' }))
+    await during(world, () => {
+      agent.cancel({ kind: 'user' })
+    })
     await agent.whenIdle()
 
     expect(model.requests).toHaveLength(2)

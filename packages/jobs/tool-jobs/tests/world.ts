@@ -108,7 +108,12 @@ export class World {
   /** Resolves once somebody waits for a job. */
   async waitedFor({ id }: Pick<TestJob, 'id'>): Promise<void> {
     const { store } = this.ctx.jobs as unknown as { store: Map<JobId, { waitResolvers: Set<unknown> }> }
-    await vi.waitFor(() => expect(store.get(id)?.waitResolvers.size).toBe(1), { interval: 1 })
+    await vi.waitFor(
+      () => {
+        expect(store.get(id)?.waitResolvers.size).toBe(1)
+      },
+      { interval: 1 },
+    )
   }
 
   /** Unload everything; a job that is still alive ends first, since its owner's disposal waits for it. */

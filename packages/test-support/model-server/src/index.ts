@@ -84,8 +84,7 @@ class ScriptedModel {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       for (const event of renderEvents(reply, `completion-${this.requests.length}`)) response.write(event)
       response.end()
-    }
-    catch (error) {
+    } catch (error) {
       this.failures.push(error)
       refuse(response, 400, `the script failed: ${error instanceof Error ? error.message : String(error)}`)
     }
@@ -104,8 +103,7 @@ async function listen(server: Server, port: number): Promise<number> {
   server.listen(port, '127.0.0.1')
   try {
     await once(server, 'listening')
-  }
-  catch (error) {
+  } catch (error) {
     throw new Error(`model server: cannot listen on port ${port} of 127.0.0.1; is it in use?`, { cause: error })
   }
   return (server.address() as AddressInfo).port
@@ -128,8 +126,7 @@ function parseRequest(body: string): ModelRequest | undefined {
   try {
     const value = JSON.parse(body) as ModelRequest | null
     return Array.isArray(value?.messages) ? value : undefined
-  }
-  catch {
+  } catch {
     return undefined
   }
 }
