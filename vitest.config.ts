@@ -46,15 +46,19 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['packages/*/*/tests/**/*.spec.ts', 'scripts/**/*.spec.ts'] },
+        test: {
+          name: 'unit',
+          include: ['packages/*/*/tests/**/*.spec.ts', 'scripts/**/*.spec.ts'],
+          exclude: ['scripts/e2e/**'],
+        },
       },
       {
         // The real CLI as a process, on the built packages.
         extends: true,
         test: {
           name: 'e2e',
-          include: ['e2e/*.spec.ts'],
-          globalSetup: 'e2e/support/build.ts',
+          include: ['scripts/e2e/*.spec.ts'],
+          globalSetup: 'scripts/e2e/support/build.ts',
           testTimeout: 60_000,
           hookTimeout: 180_000,
         },

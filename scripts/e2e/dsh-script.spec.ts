@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testPlugin } from './support/run-dsh.ts'
 
-const root = join(import.meta.dirname, '..')
+const root = join(import.meta.dirname, '../..')
 const script = join(root, 'scripts/dsh')
 const key = { DEEPSEEK_API_KEY: 'sk-scripted' }
 

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 
 export function setup(): void {
-  execFileSync(join(import.meta.dirname, '../../scripts/dsh'), ['--version'], {
+  execFileSync(join(import.meta.dirname, '../../../scripts/dsh'), ['--version'], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
 }

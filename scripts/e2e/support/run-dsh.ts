@@ -11,7 +11,7 @@ import type { SessionEvent } from '@deepseek-ai/dsh-session'
 import { startModelServer, type ModelRequest, type ModelScript } from '@deepseek-ai/dsh-test-model-server'
 import { readSession } from './session-log.ts'
 
-const root = join(import.meta.dirname, '../..')
+const root = join(import.meta.dirname, '../../..')
 
 /** Which packages the process runs on: ours, or the published originals. */
 export type Side = 'fork' | 'stock'
@@ -51,9 +51,9 @@ const LONGEST_RUN_MS = 50_000
 /** A script that is asked more often than this is going round in circles. */
 const MOST_REQUESTS = 40
 
-/** A plugin of `e2e/plugins` as a row of the composition. */
+/** A plugin of `scripts/e2e/plugins` as a row of the composition. */
 export function testPlugin(name: string, config: Row): Row {
-  return { id: `e2e-${name}`, name: pathToFileURL(join(root, 'e2e/plugins', `${name}.ts`)).href, config }
+  return { id: `e2e-${name}`, name: pathToFileURL(join(root, 'scripts/e2e/plugins', `${name}.ts`)).href, config }
 }
 
 /** The human of a scenario; what is asked is found in {@link DshRun.asked}. */

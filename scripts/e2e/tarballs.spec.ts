@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { GOAL_ROUND_ASK_DENIAL } from '@deepseek-ai/dsh-goal-round-driver'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { packAll, root } from '../scripts/packages/pack.ts'
+import { packAll, root } from '../packages/pack.ts'
 
 const run = promisify(execFile)
 
