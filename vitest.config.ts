@@ -2,39 +2,15 @@
  * The source plane: every workspace package resolves to its `src`, for our own files and for the harness packages that
  * import it, so that tests need no build and there is one copy of each module.
  */
-import { readFileSync, readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
-
-interface Manifest {
-  name: string
-  exports: Record<string, unknown>
-}
-
-const packagesDir = join(import.meta.dirname, 'packages')
-
-/** One alias an export entry: `.` is `src/index.ts`, `./x` is `src/x.ts`. */
-function sourceAliases() {
-  return readdirSync(packagesDir).flatMap(group =>
-    readdirSync(join(packagesDir, group)).flatMap(name => {
-      const dir = join(packagesDir, group, name)
-      const manifest = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8')) as Manifest
-      return Object.keys(manifest.exports)
-        .filter(entry => !entry.includes('*') && !entry.endsWith('.json'))
-        .map(entry => ({
-          find: new RegExp(`^${manifest.name}${entry.slice(1)}$`),
-          replacement: join(dir, 'src', entry === '.' ? 'index.ts' : `${entry.slice(2)}.ts`),
-        }))
-    }),
-  )
-}
+import { sourceAliases } from './scripts/packages/source-aliases.ts'
 
 /** A hunt (`pnpm test:hunt`) sets the seed; only then does every test file load fast-check. */
 const hunting = process.env.HUNT_SEED !== undefined
 
 export default defineConfig({
-  resolve: { alias: sourceAliases() },
+  resolve: { alias: sourceAliases(import.meta.dirname) },
   test: {
     // Tests wait for conditions, not for times: the limit is for what hangs, on a busy machine too.
     // They wait more than they compute: vitest's one worker on a machine with two cores is too few.
