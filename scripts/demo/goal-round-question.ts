@@ -95,18 +95,20 @@ export function presentGoalRoundQuestion(stock: GoalRoundQuestion, fork: GoalRou
   const reached = (run: GoalRoundQuestion) => (run.outcomeReachedTheModel ? 'yes' : 'no')
   return {
     title: '#6074  A question in an autonomous goal round',
-    setting: `Code Mode, a cap of ${MAX_GOAL_ROUNDS} rounds, a human who answers every question at once.`,
+    setting:
+      'The model works on a goal by itself, round by round, and asks the user in a program (Code Mode).'
+      + ` At most ${MAX_GOAL_ROUNDS} rounds; a human answers every question at once.`,
     rows: [
-      ['rounds used', stock.rounds, fork.rounds],
-      ['questions put to a human', stock.questionsPutToAHuman, fork.questionsPutToAHuman],
+      ['goal rounds used', stock.rounds, fork.rounds],
+      ['questions to the human', stock.questionsPutToAHuman, fork.questionsPutToAHuman],
       ['model requests', stock.modelRequests, fork.modelRequests],
       ['end of the goal', end(stock), end(fork)],
       ...layerRows(stock.firstQuestion, fork.firstQuestion),
-      ['the model learns the outcome', reached(stock), reached(fork)],
+      ['the model learns of it', reached(stock), reached(fork)],
     ],
     checks: [
       { what: 'no question is put to a human in a goal round', holds: fork.questionsPutToAHuman === 0 },
-      { what: 'the denial reaches the model', holds: fork.outcomeReachedTheModel },
+      { what: 'the refusal reaches the model', holds: fork.outcomeReachedTheModel },
       {
         what: 'the model blocks the goal in the first round that the goal tools allow (3)',
         holds: fork.goal.code === 'model-reported' && fork.rounds === 3,

@@ -12,7 +12,7 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { presentGoalRoundQuestion } from './goal-round-question.ts'
 import { presentOutputDuringWait, presentSteerDuringWait } from './job-waits.ts'
-import { renderSection, type Section } from './section.ts'
+import { renderEnd, renderSection, type Section } from './section.ts'
 import { presentThrownAwayAnswer } from './thrown-away-answer.ts'
 
 const run = promisify(execFile)
@@ -32,11 +32,18 @@ async function play<T>(scenario: string, plane: 'stock' | 'fork', home: string):
 }
 
 function compare<T>(scenario: string, present: (stock: T, fork: T) => Section) {
-  return async (home: string) => {
+  return async (home: string, number: number) => {
+    say(`${number} of ${SCENARIOS.length}, with the published packages …`)
     const stock = await play<T>(scenario, 'stock', home)
+    say(`${number} of ${SCENARIOS.length}, with the packages of this repository …`)
     const fork = await play<T>(scenario, 'fork', home)
     return { scenario, stock, fork, section: present(stock, fork) }
   }
+}
+
+/** Progress is no result: it goes to stderr. */
+function say(line: string): void {
+  console.error(`demo: ${line}`)
 }
 
 const SCENARIOS = [
@@ -50,19 +57,27 @@ async function main(json: boolean): Promise<boolean> {
   const home = await mkdtemp(join(tmpdir(), 'dsh-demo-'))
   const results = []
   try {
-    for (const scenario of SCENARIOS) {
-      const result = await scenario(home)
+    for (const [index, scenario] of SCENARIOS.entries()) {
+      const result = await scenario(home, index + 1)
       results.push(result)
       if (!json) console.log(renderSection(result.section))
     }
   } finally {
     await rm(home, { recursive: true, force: true })
   }
+  const checks = results.flatMap(({ section }) => section.checks)
   if (json) {
-    const data = results.map(({ scenario, stock, fork, section: { checks } }) => ({ scenario, stock, fork, checks }))
+    const data = results.map(({ scenario, stock, fork, section }) => ({
+      scenario,
+      stock,
+      fork,
+      checks: section.checks,
+    }))
     console.log(JSON.stringify(data, null, 2))
+  } else {
+    console.log(renderEnd(checks))
   }
-  return results.every(({ section }) => section.checks.every(({ holds }) => holds))
+  return checks.every(({ holds }) => holds)
 }
 
 const unknown = process.argv.slice(2).filter(argument => argument !== '--json')

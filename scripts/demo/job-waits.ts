@@ -152,16 +152,18 @@ function outputOf(result: string): string {
  */
 export function presentSteerDuringWait(stock: SteerDuringWait, fork: SteerDuringWait): Section {
   return {
-    title: '#6030  A steer during job_output(wait: true)',
-    setting: `A silent background job, a wait of at most ${WAIT_MS} ms (upstream's cap is 600,000), a steer after 0.3 s.`,
+    title: '#6030  A message to the model while it waits for a job',
+    setting:
+      `The model waits for a silent background job, at most ${WAIT_MS} ms (dsh allows 600,000).`
+      + ' After 0.3 s the user writes: stop, switch tasks.',
     rows: [
-      ['steer to the request that has it', `${stock.steerToRequestMs} ms`, `${fork.steerToRequestMs} ms`],
+      ['until the model reads it', `${stock.steerToRequestMs} ms`, `${fork.steerToRequestMs} ms`],
       ['the job goes on', yesNo(stock.jobSurvived), yesNo(fork.jobSurvived)],
       ['result of the wait', excerpt(stock.result), excerpt(fork.result)],
     ],
     checks: [
-      { what: 'the steer is read long before the wait would end', holds: fork.steerToRequestMs < WAIT_MS / 4 },
-      { what: 'the job survives', holds: fork.jobSurvived },
+      { what: 'the message is read long before the wait would end', holds: fork.steerToRequestMs < WAIT_MS / 4 },
+      { what: 'the job goes on', holds: fork.jobSurvived },
     ],
   }
 }
@@ -175,11 +177,11 @@ export function presentSteerDuringWait(stock: SteerDuringWait, fork: SteerDuring
 export function presentOutputDuringWait(stock: OutputDuringWait, fork: OutputDuringWait): Section {
   const bytes = (run: OutputDuringWait) => `${run.bytesPrinted} / ${run.bytesRead}`
   return {
-    title: '#6285  Output during job_output(wait: true)',
+    title: '#6285  Output of a job while the model waits for it',
     setting: `A background job that prints after 0.44 s and again 3 s later; waits of at most ${WAIT_MS} ms.`,
     rows: [
-      ['1st output to the request with it', `${stock.outputToRequestMs} ms`, `${fork.outputToRequestMs} ms`],
-      ['the job was still running', yesNo(stock.jobSurvived), yesNo(fork.jobSurvived)],
+      ['until the model reads it', `${stock.outputToRequestMs} ms`, `${fork.outputToRequestMs} ms`],
+      ['the job was running then', yesNo(stock.jobSurvived), yesNo(fork.jobSurvived)],
       ['bytes printed / read', bytes(stock), bytes(fork)],
       ['model requests', stock.modelRequests, fork.modelRequests],
       ['first result', excerpt(stock.result), excerpt(fork.result)],

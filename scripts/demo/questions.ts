@@ -88,8 +88,14 @@ export function threeLayers(agent: Agent, model: ScriptedModel): ThreeLayers {
  */
 export function layerRows(stock: ThreeLayers, fork: ThreeLayers): Row[] {
   return [
-    ['1st question: inner receipt', excerpt(stock.innerReceipt), excerpt(fork.innerReceipt)],
-    ['1st question: outer result', excerpt(stock.outerResult), excerpt(fork.outerResult)],
-    ['1st question: next request', excerpt(stock.nextRequest), excerpt(fork.nextRequest)],
+    ['its question got', tell(stock.innerReceipt), tell(fork.innerReceipt)],
+    ['its program returned', tell(stock.outerResult), tell(fork.outerResult)],
+    ['then the model read', tell(stock.nextRequest), tell(fork.nextRequest)],
   ]
+}
+
+/** Show a layer. The refusal of a question in a goal round is what is wanted, and must not look like a failure. */
+function tell(text: string): string {
+  const refusal = text.indexOf('ask_user_question is unavailable')
+  return refusal < 0 ? excerpt(text) : `the refusal, as intended: ${excerpt(text.slice(refusal))}`
 }

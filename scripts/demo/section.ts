@@ -14,24 +14,40 @@ export interface Check {
   readonly holds: boolean
 }
 
-const WIDTHS = [34, 38, 38] as const
+const WIDTHS = [24, 26, 26] as const
 
 /**
  * Print a section as a table of three columns and a list of checks.
  * @param section - the section.
- * @returns lines for a terminal of 120 columns.
+ * @returns lines for a terminal of 80 columns.
  */
 export function renderSection(section: Section): string {
   return [
     section.title,
-    section.setting,
+    ...wrap(section.setting, 80),
     '',
-    renderRow(['', 'stock', 'fixed']),
+    renderRow(['', 'published', 'fixed']),
     ...section.rows.map(renderRow),
     '',
-    ...section.checks.map(({ what, holds }) => `${holds ? '  ok   ' : '  FAIL '} ${what}`),
+    ...section.checks.flatMap(renderCheck),
     '',
   ].join('\n')
+}
+
+/**
+ * Say in how many checks the packages here did what they should, and what to do next.
+ * @param checks - the checks of every section.
+ * @returns lines for a terminal of 80 columns.
+ */
+export function renderEnd(checks: readonly Check[]): string {
+  const failed = checks.filter(({ holds }) => !holds)
+  const count = `${checks.length - failed.length} of ${checks.length} as expected`
+  if (failed.length > 0) return [`${count}. Not so:`, ...failed.flatMap(renderCheck)].join('\n')
+  return `${count}. Next: README.md, "Use it", puts the fix into the dsh you have.`
+}
+
+function renderCheck({ what, holds }: Check): string[] {
+  return wrap(what, 72).map((line, index) => `  ${index > 0 ? '    ' : holds ? 'ok  ' : 'FAIL'}  ${line}`)
 }
 
 function renderRow(row: Row): string {
@@ -61,9 +77,9 @@ function wrap(text: string, width: number): string[] {
 /**
  * Shorten a text for a cell.
  * @param text - any text.
- * @returns its first 140 characters on one line, in quotes.
+ * @returns its first 75 characters on one line, in quotes.
  */
 export function excerpt(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
-  return line.length <= 140 ? `"${line}"` : `"${line.slice(0, 140)}…"`
+  return line.length <= 75 ? `"${line}"` : `"${line.slice(0, 75)}…"`
 }

@@ -39,10 +39,10 @@ export function presentThrownAwayAnswer(stock: ThrownAwayAnswer, fork: ThrownAwa
   const reached = (run: ThrownAwayAnswer) => (run.answerReachedTheModel ? 'yes' : 'no')
   return {
     title: '#6074  An answer that a program throws away',
-    setting: 'Code Mode, an ordinary turn, a human who answers; the program ends with `return "asked"`.',
+    setting: 'The user answers a question that a program (Code Mode) asks, and the program ends with `return "asked"`.',
     rows: [
       ...layerRows(stock.firstQuestion, fork.firstQuestion),
-      ['the answer reaches the model', reached(stock), reached(fork)],
+      ['the model has the answer', reached(stock), reached(fork)],
     ],
     checks: [{ what: 'the answer reaches the model', holds: fork.answerReachedTheModel }],
   }
