@@ -1,0 +1,55 @@
+/** The pages of this repository: their links lead somewhere, and a page and its translation have the same outline. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { readPage } from './page.ts'
+
+const root = join(import.meta.dirname, '../..')
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+const pages = files.split('\n').filter(file => file !== '' && existsSync(join(root, file)))
+const translations = pages.filter(page => page.endsWith('.zh.md'))
+
+function read(page: string) {
+  return readPage(readFileSync(join(root, page), 'utf8'))
+}
+
+describe('a page', () => {
+  it('is read as its headings, blocks and links', () => {
+    const page = readPage('# A `b` [c](d.md)\n\n## A b c\n\n```sh\nls\n```\n\n- ![e](f.png)\n\n## A b c\n')
+    expect(page).toEqual({
+      depths: [1, 2, 2],
+      anchors: ['a-b-c', 'a-b-c-1', 'a-b-c-2'],
+      code: ['sh\nls'],
+      links: ['d.md', 'f.png'],
+    })
+  })
+})
+
+describe('the links of', () => {
+  it.each(pages)('%s lead to files and headings that exist', page => {
+    const broken = read(page).links.filter(link => !/^[a-z]+:/.test(link) && !leadsSomewhere(page, link))
+    expect(broken).toEqual([])
+  })
+
+  function leadsSomewhere(page: string, link: string): boolean {
+    const [path = '', anchor] = link.split('#')
+    const target = path === '' ? page : join(dirname(page), path)
+    if (!existsSync(join(root, target))) return false
+    return anchor === undefined || read(target).anchors.includes(anchor)
+  }
+})
+
+describe.skipIf(translations.length === 0)('the translation', () => {
+  it.each(translations)('%s has the headings and the blocks of its original, and they link each other', translation => {
+    const original = translation.replace('.zh.md', '.md')
+    const [there, here] = [read(original), read(translation)]
+    expect(here.depths).toEqual(there.depths)
+    expect(here.code).toEqual(there.code)
+    expect(here.links[0]).toBe(basename(original))
+    expect(there.links[0]).toBe(basename(translation))
+  })
+})
