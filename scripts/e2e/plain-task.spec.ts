@@ -25,7 +25,7 @@ describe('a plain task', () => {
   })
 
   it.each([
-    ['fork', /\/packages\/(goal|jobs|interaction)\/[a-z-]+\/lib\//],
+    ['fork', /\/packages\/(goal|jobs|shell|interaction)\/[a-z-]+\/lib\//],
     ['stock', /\/node_modules\/stock-[a-z-]+\/lib\//],
   ] as const)('%s: every forked package is loaded from the right place', async (side, place) => {
     const { loaded } = await runTask(side)
@@ -36,6 +36,7 @@ describe('a plain task', () => {
         '@deepseek-ai/dsh-jobs',
         '@deepseek-ai/dsh-jobs-local',
         '@deepseek-ai/dsh-tool-jobs',
+        '@deepseek-ai/dsh-bash-local',
         '@deepseek-ai/dsh-user-questions',
         '@deepseek-ai/dsh-tool-ask-user',
       ]),
