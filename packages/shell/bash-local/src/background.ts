@@ -6,6 +6,7 @@
 import type { ShellProcess, ShellProcessRead } from '@deepseek-ai/dsh-shell'
 import type { SubprocessHandle, SubprocessOutputRead } from '@deepseek-ai/dsh-subprocess'
 import { collectedOutputs } from './subprocess.ts'
+import { readWhole } from './whole-text.ts'
 
 /** Takes the facts of an end, before `done` resolves. See `LocalBashExecutor.onProcessDone`. */
 export type ProcessDone = (proc: ShellProcess, stderr: string, spawnFailed: boolean, spawnError?: unknown) => void
@@ -27,6 +28,7 @@ export function backgroundProcess(
   let stdoutOffset = 0
   let stderrOffset = 0
   let spawnNote = ''
+  let isSettled = false
 
   const proc: ShellProcess = {
     status: 'running',
@@ -34,6 +36,7 @@ export function backgroundProcess(
     signal: null,
     done: handle.done.then(
       outcome => {
+        isSettled = true
         const isKilled = signal?.aborted === true || outcome.signal !== null
         if (proc.status === 'running') proc.status = isKilled ? 'killed' : 'completed'
         proc.exitCode = outcome.exitCode
@@ -41,14 +44,15 @@ export function backgroundProcess(
         onDone(proc, stderr.readFrom(0).text, false)
       },
       (error: unknown) => {
+        isSettled = true
         proc.status = 'killed'
         spawnNote = `spawn failed: ${String(error)}`
         onDone(proc, spawnNote, true, error)
       },
     ),
     readOutput() {
-      const out = stdout.readFrom(stdoutOffset)
-      const err = stderr.readFrom(stderrOffset)
+      const out = readWhole(stdout, stdoutOffset, isSettled)
+      const err = readWhole(stderr, stderrOffset, isSettled)
       stdoutOffset = out.nextOffset
       stderrOffset = err.nextOffset
       if (err.text !== '') return mergeReads(out, err)

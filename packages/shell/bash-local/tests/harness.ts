@@ -111,7 +111,7 @@ export class ScriptedOutput implements SubprocessOutputReader {
     this.window = window
   }
 
-  push(bytes: string | Uint8Array): void {
+  push(bytes: string | Uint8Array | readonly number[]): void {
     this.bytes = Buffer.concat([this.bytes, Buffer.from(bytes as Uint8Array)])
   }
 
