@@ -26,6 +26,7 @@ import {
   type Config,
   type ResolvedConfig,
 } from './config.ts'
+export type {} from './output-signal.ts'
 import { collectedOutputs, spawnSpec } from './subprocess.ts'
 
 export { assertServiceableBashConfig, type Config } from './config.ts'
@@ -141,8 +142,15 @@ export class LocalBashExecutor extends ShellExecutor {
     const { config } = this
     const terms = { config, stdoutMaxBytes: config.maxOutputBytes, signal: spec.signal }
     const handle = this.ctx.subprocess.spawn(spawnSpec(spec, argv, terms))
-    return backgroundProcess(handle, spec.signal, (...facts) => {
-      this.onProcessDone(...facts)
+    const { logger } = this.ctx
+    return backgroundProcess(handle, {
+      abortSignal: spec.signal,
+      onDone: (...facts) => {
+        this.onProcessDone(...facts)
+      },
+      warn: fault => {
+        logger.warn(`bash-local: process ${handle.pid} ${fault}`)
+      },
     })
   }
 

@@ -1,19 +1,20 @@
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { deadline } from '@deepseek-ai/dsh-timeout'
 import type { ShellExecRequest, ShellProcess } from '@deepseek-ai/dsh-shell'
 import type { SubprocessSpawnSpec } from '@deepseek-ai/dsh-subprocess'
 import { ENV_OVERRIDES, LocalBashExecutor, assertServiceableBashConfig } from '../src/index.ts'
-import { mountBash, ScriptedOutput, ScriptedProcess, ScriptedSubprocesses, testContext, type Bash } from './harness.ts'
-
-/** The real path of a folder that is gone after the test. */
-async function temporaryFolder(): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'bash-local-')))
-  onTestFinished(() => rm(folder, { recursive: true }))
-  return folder
-}
+import {
+  type Bash,
+  eventually,
+  mountBash,
+  ScriptedOutput,
+  ScriptedProcess,
+  ScriptedSubprocesses,
+  startScripted,
+  temporaryFolder,
+  testContext,
+} from './harness.ts'
 
 function run({ ctx }: Bash, command: string, request: Partial<ShellExecRequest> = {}) {
   return ctx.shell.run(ctx.shell.resolve({ command, ...request }))
@@ -22,7 +23,7 @@ function run({ ctx }: Bash, command: string, request: Partial<ShellExecRequest> 
 /** Read until the process has printed something. */
 async function firstOutput(proc: ShellProcess): Promise<string> {
   let delta = ''
-  await vi.waitFor(() => {
+  await eventually(() => {
     delta += proc.readOutput().delta
     expect(delta).not.toBe('')
   })
@@ -431,8 +432,7 @@ describe('another subprocess service', () => {
   })
 
   it('keeps the note of a failed spawn until stderr has nothing else to say', async () => {
-    const { handle, stderr, ctx } = await mountScripted()
-    const proc = ctx.shell.start(ctx.shell.resolve({ command: 'ls' }))
+    const { handle, stderr, proc } = await startScripted()
     stderr.push('loader said no')
     handle.fail()
     await proc.done
@@ -455,5 +455,5 @@ async function mountScripted(changes: Partial<Record<'stdout' | 'stderr', undefi
   const ctx = testContext()
   await ctx.plugin(ScriptedSubprocesses)
   await ctx.plugin(LocalBashExecutor, {})
-  return { handle, spawned, stderr, ctx }
+  return { handle, spawned, ctx }
 }

@@ -1,4 +1,7 @@
 /** Builders for the executor's tests: the real subprocess service, and one whose processes are driven by hand. */
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Context, type Fiber } from '@deepseek-ai/cordis'
 import type { ShellExecRequest, ShellProcess } from '@deepseek-ai/dsh-shell'
 import {
@@ -10,7 +13,7 @@ import {
   type SubprocessTerminalHandle,
 } from '@deepseek-ai/dsh-subprocess'
 import { LocalSubprocessRuntime } from '@deepseek-ai/dsh-subprocess-local'
-import { onTestFinished } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
 import { LocalBashExecutor, type Config } from '../src/index.ts'
 
 /** A class that stands in for the executor: ours, the published one, or a subclass. */
@@ -39,6 +42,24 @@ export async function mountBash(config: Config = {}, Executor: Executor = LocalB
   const { shell } = ctx
   const start: Bash['start'] = (command, request) => shell.start(shell.resolve({ command, ...request }))
   return { ctx, executor, subprocess, start }
+}
+
+/** The real path of a folder that is gone after the test. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'bash-local-')))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A place in a command, `passed`, that it does not get past before the test opens it. */
+export async function gate(): Promise<{ readonly passed: string; readonly open: () => Promise<void> }> {
+  const file = join(await temporaryFolder(), 'open')
+  return { passed: `until [ -e '${file}' ]; do sleep 0.02; done`, open: () => writeFile(file, '') }
+}
+
+/** Wait until a check passes, however busy the machine is. */
+export function eventually(check: () => void): Promise<void> {
+  return vi.waitFor(check, { timeout: 20_000, interval: 10 })
 }
 
 /** Collect what reaches `ctx.logger.warn`. */
@@ -97,6 +118,18 @@ export class ScriptedSubprocesses extends SubprocessRuntime {
   override spawnTerminal(): Promise<SubprocessTerminalHandle> {
     return Promise.reject(new Error('no terminals here'))
   }
+}
+
+/** An executor, and the one process that it starts, which the test drives. */
+export async function startScripted(Executor: Executor = LocalBashExecutor) {
+  const output = { stdout: new ScriptedOutput(), stderr: new ScriptedOutput() }
+  const handle = new ScriptedProcess(output)
+  ScriptedSubprocesses.next = () => handle
+  const ctx = testContext()
+  await ctx.plugin(ScriptedSubprocesses)
+  const executor = await ctx.plugin(Executor, {})
+  const proc = ctx.shell.start(ctx.shell.resolve({ command: 'x' }))
+  return { ctx, executor, handle, proc, ...output }
 }
 
 /** A reader over bytes that the test appends, which keeps a window of the newest ones, as a subprocess service does. */

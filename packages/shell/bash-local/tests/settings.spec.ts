@@ -1,13 +1,12 @@
 /** The user's settings over the composition entry, with the file-backed provider of the harness. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Fiber } from '@deepseek-ai/cordis'
 import { FileSettingsProvider } from '@deepseek-ai/dsh-settings-file'
 import { SHELL_SETTINGS_NAMESPACE } from '@deepseek-ai/dsh-shell'
 import type { Config } from '../src/index.ts'
-import { mountBash, type Bash } from './harness.ts'
+import { mountBash, temporaryFolder, type Bash } from './harness.ts'
 
 interface WithSettings extends Bash {
   readonly provider: Fiber
@@ -16,9 +15,7 @@ interface WithSettings extends Bash {
 
 /** Mount an executor, then a provider over a file that holds the given section for the shell. */
 async function mountSettings(section: Config = {}, entry: Config = {}): Promise<WithSettings> {
-  const folder = await mkdtemp(join(tmpdir(), 'bash-local-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
-  const file = join(folder, 'settings.json')
+  const file = join(await temporaryFolder(), 'settings.json')
   await writeFile(file, JSON.stringify({ shell: section }))
   const bash = await mountBash(entry)
   const provider = await bash.ctx.plugin(FileSettingsProvider, { path: file, watch: false })

@@ -1,9 +1,9 @@
 /** Real processes that write characters in pieces, read all the while. */
 import fc from 'fast-check'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ShellProcess } from '@deepseek-ai/dsh-shell'
 import { LocalBashExecutor } from '../src/index.ts'
-import { mountBash, ScriptedOutput, ScriptedProcess, ScriptedSubprocesses, testContext } from './harness.ts'
+import { eventually, mountBash, startScripted } from './harness.ts'
 
 /** A command that writes every byte by itself, with a pause after each. */
 function byteByByte(bytes: string | Buffer, stream: 1 | 2, pauseS = 0.02): string {
@@ -52,7 +52,7 @@ describe('a process that ends inside a character', () => {
   it('gives it out as one U+FFFD once it has settled, and not between the kill and that', async () => {
     const { start } = await mountBash()
     const proc = start(`printf 'up \\xe4\\xb8'; sleep 60`)
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(proc.readOutput().delta).toBe('up ')
     })
     proc.kill()
@@ -75,14 +75,8 @@ describe('a process that ends inside a character', () => {
   })
 
   it('gives it out when the spawn has failed, too', async () => {
-    const output = { stdout: new ScriptedOutput(), stderr: new ScriptedOutput() }
-    const handle = new ScriptedProcess(output)
-    ScriptedSubprocesses.next = () => handle
-    const ctx = testContext()
-    await ctx.plugin(ScriptedSubprocesses)
-    await ctx.plugin(LocalBashExecutor, {})
-    const proc = ctx.shell.start(ctx.shell.resolve({ command: 'x' }))
-    output.stdout.push([0xe4])
+    const { handle, stdout, proc } = await startScripted()
+    stdout.push([0xe4])
     expect(proc.readOutput().delta).toBe('')
     handle.fail('no bash')
     await proc.done

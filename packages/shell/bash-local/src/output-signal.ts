@@ -1,0 +1,177 @@
+/**
+ * Calls listeners when a read of a process would return something new. The subprocess service has no event for that, so
+ * a timer looks at the two streams, only while somebody listens, and consumes nothing. Two positions a stream: up to
+ * *read* all was handed out, up to *told* all was handed out or signalled; both never lie inside a character.
+ *
+ * | state             | entered                              | left                                                  |
+ * | ----------------- | ------------------------------------ | ----------------------------------------------------- |
+ * | live, nobody      | at first; the last disposer          | a subscription; the end of the process                |
+ * | live, listened to | the first subscription               | the last disposer; the end of the process             |
+ * | last look due     | the process ended, somebody listens  | the last look, in a later macrotask; the last disposer |
+ * | over              | the last look; the end, with nobody  | never                                                 |
+ *
+ * In each state a new listener is called at once, before `onOutput` returns, if something is unread; in the two after
+ * the end that is all that ever happens to it. A reader that throws ends the looks, and the state goes on without them.
+ *
+ * Closing sites of the timer: the last disposer, and the end of the process, which the end of the subprocess service
+ * brings about. Closing sites of a subscription: its disposer, and the last look.
+ * @module @deepseek-ai/dsh-bash-local/output-signal
+ */
+import type {} from '@deepseek-ai/dsh-shell'
+import type { SubprocessOutputReader } from '@deepseek-ai/dsh-subprocess'
+import { readWhole } from './whole-text.ts'
+
+declare module '@deepseek-ai/dsh-shell' {
+  interface ShellProcess {
+    /**
+     * Listen for output that a read would return.
+     * @param listener - called once before `onOutput` returns if output is unread then, and once after each time that
+     *   more of it is found. It may read, kill, subscribe and dispose.
+     * @returns the disposer, which may be called twice.
+     */
+    onOutput?(listener: () => void): () => void
+  }
+}
+
+/** Between two looks, unless a look takes long. */
+const LOOK_INTERVAL_MS = 100
+
+const LONGEST_INTERVAL_MS = 1_000
+
+/**
+ * When to look again. A look joins all that memory holds of a stream, so a large memory makes it slow; this keeps looks
+ * at or below 2 % of the time, up to 20 ms each.
+ * @param lookMs - how long the last look took.
+ * @returns the pause until the next one, in milliseconds.
+ */
+export function pauseAfter(lookMs: number): number {
+  return Math.min(Math.max(LOOK_INTERVAL_MS, 50 * lookMs), LONGEST_INTERVAL_MS)
+}
+
+/** An output stream, and how far it was handed out. */
+export interface SignalStream {
+  readonly reader: SubprocessOutputReader
+  /** Offset of the first byte that no read has returned; never inside a character. */
+  readonly offset: () => number
+}
+
+/** What a process has to show. */
+export interface SignalSource {
+  readonly streams: readonly SignalStream[]
+  /** Whether a read would also return a note that is in no stream. */
+  readonly hasNote: () => boolean
+  /** Takes the report of a fault that is contained here. */
+  readonly warn: (fault: string) => void
+}
+
+/** The listeners of one process, and the looks for them. */
+export class OutputSignal {
+  /** Whether the process has ended; from then on nothing is held back for its end. */
+  isSettled = false
+  private readonly source: SignalSource
+  private readonly streams: readonly (SignalStream & { told: number })[]
+  private readonly subscriptions = new Set<{ readonly listener: () => void }>()
+  /** Whether a look has found output that its listeners were not called for. */
+  private isUntold = false
+  private isBroken = false
+  private pauseMs = LOOK_INTERVAL_MS
+  private timer: NodeJS.Timeout | undefined
+  private lastLook: NodeJS.Immediate | undefined
+
+  /**
+   * @param source - the process.
+   */
+  constructor(source: SignalSource) {
+    this.source = source
+    this.streams = source.streams.map(stream => ({ ...stream, told: 0 }))
+  }
+
+  /**
+   * Subscribe: the process's `onOutput`.
+   * @param listener - what to call.
+   * @returns the disposer.
+   */
+  subscribe(listener: () => void): () => void {
+    this.look()
+    // Those that listen already are not called between the end and `done`: the last look does that.
+    if (!this.isSettled) this.tell()
+    const subscription = { listener }
+    if (!this.isSettled) this.subscriptions.add(subscription)
+    if (this.isUnread()) this.call(listener)
+    this.schedule()
+    return () => {
+      this.subscriptions.delete(subscription)
+      if (this.subscriptions.size === 0) this.stop()
+    }
+  }
+
+  /** The process has ended. The last look comes after `done` has resolved: whoever awaits that learns of the end first. */
+  settle(): void {
+    this.isSettled = true
+    this.stop()
+    if (this.subscriptions.size === 0) return
+    this.lastLook = setImmediate(() => {
+      this.look()
+      this.isUntold ||= this.source.hasNote()
+      this.tell()
+      this.subscriptions.clear()
+    })
+  }
+
+  private schedule(): void {
+    if (this.timer !== undefined || this.subscriptions.size === 0 || this.isSettled || this.isBroken) return
+    this.timer = setTimeout(() => {
+      this.timer = undefined
+      this.look()
+      this.tell()
+      this.schedule()
+    }, this.pauseMs)
+    // The process itself keeps the harness alive.
+    this.timer.unref()
+  }
+
+  private stop(): void {
+    clearTimeout(this.timer)
+    this.timer = undefined
+    clearImmediate(this.lastLook)
+  }
+
+  /** Move *told* to the readable end of each stream. What was read meanwhile needs no look. */
+  private look(): void {
+    if (this.isBroken) return
+    const started = performance.now()
+    try {
+      for (const stream of this.streams) {
+        const from = Math.max(stream.told, stream.offset())
+        stream.told = readWhole(stream.reader, from, this.isSettled).nextOffset
+        this.isUntold ||= stream.told > from
+      }
+    } catch (error: unknown) {
+      this.isBroken = true
+      this.stop()
+      this.source.warn(`has output that throws when it is looked at, and signals it no longer: ${String(error)}`)
+    }
+    this.pauseMs = pauseAfter(performance.now() - started)
+  }
+
+  private isUnread(): boolean {
+    return this.source.hasNote() || this.streams.some(({ told, offset }) => told > offset())
+  }
+
+  /** Call everybody, but for whom another listener disposes meanwhile, if there is output that nobody was called for. */
+  private tell(): void {
+    if (!this.isUntold || !this.isUnread()) return
+    this.isUntold = false
+    for (const subscription of [...this.subscriptions]) {
+      if (this.subscriptions.has(subscription)) this.call(subscription.listener)
+    }
+  }
+
+  private call(listener: () => void): void {
+    try {
+      listener()
+    } catch (error: unknown) {
+      this.source.warn(`has a listener for output that threw: ${String(error)}`)
+    }
+  }
+}
