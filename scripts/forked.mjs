@@ -4,7 +4,16 @@
  */
 
 /** By what follows `@deepseek-ai/dsh-` in the name, and `stock-` in the npm alias of the published original. */
-export const FORKED = ['goal-round-driver', 'jobs', 'jobs-local', 'tool-jobs', 'bash-local', 'user-questions', 'tool-ask-user']
+export const FORKED = [
+  'goal-round-driver',
+  'jobs',
+  'jobs-local',
+  'tool-jobs',
+  'bash-local',
+  'tool-bash',
+  'user-questions',
+  'tool-ask-user',
+]
 
 const SPECIFIER = new RegExp(`^@deepseek-ai/dsh-(${FORKED.join('|')})(/.*)?$`)
 

@@ -37,6 +37,7 @@ describe('a plain task', () => {
         '@deepseek-ai/dsh-jobs-local',
         '@deepseek-ai/dsh-tool-jobs',
         '@deepseek-ai/dsh-bash-local',
+        '@deepseek-ai/dsh-tool-bash',
         '@deepseek-ai/dsh-user-questions',
         '@deepseek-ai/dsh-tool-ask-user',
       ]),
