@@ -5,6 +5,7 @@
 import type { JobHooks } from '@deepseek-ai/dsh-jobs'
 import type { SandboxMode } from '@deepseek-ai/dsh-sandbox'
 import type { ShellProcess } from '@deepseek-ai/dsh-shell'
+import { outputHook } from './output-hook.ts'
 import { renderProcessRead } from './render.ts'
 
 /**
@@ -30,5 +31,6 @@ export function processHooks(proc: ShellProcess, escalationModes: readonly Sandb
     cancel: () => void proc.kill(),
     done: proc.done.then(() => processOutcome(proc)),
     readOutput: () => renderProcessRead(proc.readOutput(), proc.sandbox, escalationModes),
+    ...outputHook(proc),
   }
 }
