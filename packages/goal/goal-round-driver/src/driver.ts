@@ -6,6 +6,7 @@ import type { Context } from '@deepseek-ai/cordis'
 import type { GoalView } from '@deepseek-ai/dsh-goal'
 import { createUserMessage } from '@deepseek-ai/dsh-llm'
 import { failClosed, readGoal, renderError, warn } from './authority.ts'
+import { isLeaving } from './lifetime.ts'
 import { renderGoalRoundPrompt } from './prompt.ts'
 import { isCurrent, isDrivable, refOf } from './round.ts'
 import type { DriverState } from './state.ts'
@@ -14,14 +15,15 @@ import type { DriverState } from './state.ts'
 const FIBER_ACTIVE = 2
 
 /**
- * Whether the plugin drives this agent at all: its fiber is active and not unloading.
+ * Whether the plugin drives this agent at all: its fiber is active and not unloading, and neither it nor the agent's
+ * scope stands in anything that goes. A round that is reserved on what goes never ends, or ends after its agent.
  * @param ctx - the plugin's context.
  * @param state - the agent's state.
  * @returns whether rounds may be reserved and admitted.
  */
-export function isDriving(ctx: Context, state: DriverState): boolean {
+export function isDriving(ctx: Context, { agent, stopping }: DriverState): boolean {
   const fiberState: number = ctx.fiber.state
-  return fiberState === FIBER_ACTIVE && !state.stopping
+  return fiberState === FIBER_ACTIVE && !stopping && !isLeaving(ctx.fiber) && !isLeaving(agent.ctx.fiber)
 }
 
 /**
@@ -30,6 +32,7 @@ export function isDriving(ctx: Context, state: DriverState): boolean {
  * @param state - the agent's state.
  */
 export function requestDrive(ctx: Context, state: DriverState): void {
+  if (!isDriving(ctx, state)) return
   state.requested = true
   if (state.run !== undefined) return
   const done: PromiseWithResolvers<void> = Promise.withResolvers()
@@ -69,7 +72,7 @@ async function runPasses(ctx: Context, state: DriverState, end: () => void): Pro
 
 async function runPass(ctx: Context, state: DriverState): Promise<void> {
   if (!isReady(ctx, state)) return
-  if (state.needsCheckpoint && !(await checkpoint(ctx, state))) return
+  if (state.needsCheckpoint && !((await checkpoint(ctx, state)) && isStillReady(ctx, state))) return
   if (state.attempt !== undefined) {
     // Finished. The next round is reserved only after this one is durable.
     state.attempt = undefined
@@ -84,7 +87,10 @@ async function runPass(ctx: Context, state: DriverState): Promise<void> {
     ctx.goals.block(state.agent, refOf(goal), { code: 'round-limit', message })
     return
   }
-  reserve(ctx, state, goal)
+  // While the registry goes, this throws, and a turn that starts then would never end.
+  ctx.agents.withoutInitiator(() => {
+    reserve(ctx, state, goal)
+  })
 }
 
 function isReady(ctx: Context, state: DriverState): boolean {
@@ -94,16 +100,21 @@ function isReady(ctx: Context, state: DriverState): boolean {
   )
 }
 
-/** Make what happened durable. Returns whether the pass may go on. */
+/** Asked in the tick in which the round is reserved: whatever came during the wait for the checkpoint counts. */
+function isStillReady(ctx: Context, state: DriverState): boolean {
+  return isReady(ctx, state) && !state.needsCheckpoint
+}
+
+/** Make what happened durable. Returns whether that succeeded. */
 async function checkpoint(ctx: Context, state: DriverState): Promise<boolean> {
   state.needsCheckpoint = false
   try {
     await ctx.sessions.flush(state.agent.session)
+    return true
   } catch (error) {
     failClosed(ctx, state.agent, 'durability checkpoint failed for', error)
     return false
   }
-  return isReady(ctx, state) && !state.needsCheckpoint
 }
 
 function reserve(ctx: Context, state: DriverState, goal: GoalView): void {

@@ -140,7 +140,8 @@ function stop(ctx: Context, state: DriverState): Promise<void>[] {
     if (agent.status === 'running') {
       try {
         agent.cancel({ kind: 'parent' })
-        waits.push(agent.whenIdle())
+        // A round that unloads the plugin itself, by a tool, ends only after the unload.
+        if (ctx.agents.currentInitiator() !== agent) waits.push(agent.whenIdle())
       } catch (error) {
         warn(ctx, agent, 'could not cancel the round in progress for', error)
       }

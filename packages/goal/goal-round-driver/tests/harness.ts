@@ -83,10 +83,16 @@ export async function disposeRuntimes(): Promise<void> {
   await Promise.all(runtimes.splice(0).map(ctx => ctx.fiber.dispose()))
 }
 
-/** Mount the runtime with one driver. A human answers every question with `yes`. */
-export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
+/** A context that the end of the test disposes. */
+export function createContext(): Context {
   const ctx = new Context()
   runtimes.push(ctx)
+  return ctx
+}
+
+/** Mount the runtime with one driver. A human answers every question with `yes`. */
+export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const ctx = createContext()
   const warnings = captureWarnings(ctx)
   const mode = options.mode ?? 'native'
   await mountAgentLoopTestDependencies(ctx, { tools: { mode } })
