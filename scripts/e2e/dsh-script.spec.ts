@@ -72,7 +72,18 @@ describe('scripts/dsh', () => {
   it('does so through a symlink', () => {
     const link = join(home, 'dsh-link')
     symlinkSync(script, link)
-    expect(run(link, ['--version'])).toEqual({ exitCode: 0, stdout: '0.1.0-rc.8\n', stderr: '' })
+    expect(JSON.parse(run(link, ['--profile', 'headless', '--patch', patch, ...args], key).stdout)).toEqual({
+      cwd: workspace,
+      args,
+    })
+  })
+
+  it.each(['--version', '-V'])('%s tells it from a stock dsh', flag => {
+    const { version } = JSON.parse(readFileSync(join(root, 'packages/jobs/jobs/package.json'), 'utf8')) as {
+      version: string
+    }
+    const stdout = `0.1.0-rc.8 with the packages ${version} of ${root}\n`
+    expect(run(script, [flag])).toEqual({ exitCode: 0, stdout, stderr: '' })
   })
 
   it('says which version of each forked package it loads, and from where', () => {
@@ -118,7 +129,7 @@ describe('scripts/dsh', () => {
 describe('scripts/dsh in a fresh clone', () => {
   /**
    * A clone in which the downloads are stand-ins: `npx` lays down a Node, a compiler that writes each package's `lib`,
-   * and a CLI that prints its version.
+   * and a CLI that prints its arguments.
    */
   function makeClone(): string {
     const clone = mkdtempSync(join(home, 'clone-'))
@@ -127,7 +138,9 @@ describe('scripts/dsh in a fresh clone', () => {
       writeFileSync(join(clone, file), text, { mode: 0o755 })
     }
     for (const file of ['package.json', 'pnpm-workspace.yaml', 'pnpm-lock.yaml', 'tsconfig.json']) put(file, '{}')
-    for (const file of ['package.json', 'tsconfig.json', 'src/index.ts']) put(`packages/jobs/jobs/${file}`, '{}')
+    for (const file of ['tsconfig.json', 'src/index.ts']) put(`packages/jobs/jobs/${file}`, '{}')
+    put('packages/jobs/jobs/package.json', '{ "version": "1.2.3" }')
+    put('scripts/own-modules.mjs', '')
     put('stand-ins/tsc', "require('fs').cpSync('packages/jobs/jobs/src/index.ts', 'packages/jobs/jobs/lib/index.js')")
     put('stand-ins/bin.js', "console.log('the CLI', ...process.argv.slice(2))")
     put(
@@ -140,16 +153,16 @@ describe('scripts/dsh in a fresh clone', () => {
       cp stand-ins/tsc node_modules/typescript/bin/tsc
       cp stand-ins/bin.js node_modules/@deepseek-ai/dsh/lib/bin.js`,
     )
-    cpSync(script, join(clone, 'scripts/dsh'))
+    for (const file of ['dsh', 'prepare.sh']) cpSync(join(root, 'scripts', file), join(clone, 'scripts', file))
     return clone
   }
 
   function start(clone: string, env: Readonly<Record<string, string>> = {}) {
     const PATH = `${join(clone, 'stand-ins')}:${process.env.PATH ?? ''}`
-    return run(join(clone, 'scripts/dsh'), ['--version'], { PATH, ...env })
+    return run(join(clone, 'scripts/dsh'), ['--help'], { PATH, ...env })
   }
 
-  const started = { exitCode: 0, stdout: 'the CLI --version\n' }
+  const started = { exitCode: 0, stdout: 'the CLI --help\n' }
 
   function age(file: string, seconds: number) {
     const time = new Date(Date.now() + seconds * 1_000)
