@@ -15,6 +15,19 @@ export const FORKED = [
   'tool-ask-user',
 ]
 
+/**
+ * Those that the profile of a stock `dsh` can have, whose other packages stay where they are. Not `user-questions`:
+ * packages that stay import its classes too, and would not know the objects of a second copy.
+ */
+export const FOR_PROFILES = FORKED.filter(name => name !== 'user-questions')
+
+/**
+ * By package, the published one that has to stand beside it in a profile, unchanged, because no row names the package
+ * itself: this one does, as its subclass, and would go on extending the published original.
+ * @type {Readonly<Record<string, string>>}
+ */
+export const REACHED_THROUGH = { 'bash-local': 'bash-sandbox' }
+
 const SPECIFIER = new RegExp(`^@deepseek-ai/dsh-(${FORKED.join('|')})(/.*)?$`)
 
 /**

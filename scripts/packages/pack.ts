@@ -26,8 +26,17 @@ interface WorkspaceManifest {
  * @returns the tarballs; private packages have none.
  */
 export async function packAll(folder: string): Promise<Tarball[]> {
+  return pack(await publishedNames(), folder)
+}
+
+/**
+ * Pack some packages of the workspace, as they are built now.
+ * @param names - the packages.
+ * @param folder - where the tarballs go.
+ * @returns the tarballs.
+ */
+export async function pack(names: readonly string[], folder: string): Promise<Tarball[]> {
   const { packageManager } = await readJson<{ packageManager: string }>(join(root, 'package.json'))
-  const names = await publishedNames()
   const args = [...names.map(name => `--filter=${name}`), 'pack', '--json', '--pack-destination', folder]
   const { stdout } = await run('npx', ['--yes', packageManager, '--recursive', ...args], { cwd: root })
   return JSON.parse(stdout) as Tarball[]
