@@ -23,8 +23,8 @@ describe('output of a background job during a wait (#6285)', () => {
     expect(resultsOf(run.events, 'job_output')).toEqual([{ isError: false, text: '10%\n[status: running]' }])
   })
 
-  it('fork: comes back at once, and the job goes on', async () => {
-    const run = await runDsh({ side: 'fork', task: 'Build it', model: waitingFor(command, FORK_TIMEOUT_MS) })
+  it.each(['fork', 'installed'] as const)('%s: comes back at once, and the job goes on', async side => {
+    const run = await runDsh({ side, task: 'Build it', model: waitingFor(command, FORK_TIMEOUT_MS) })
 
     expect(run).toMatchObject({ exitCode: 0, stdout: 'Done.\n' })
     expect(waited(run)).toBeLessThan(FORK_TIMEOUT_MS / 3)
@@ -56,8 +56,8 @@ describe('a steer during a wait (#6030)', () => {
     expect(run.requests[2]?.messages.at(-1)).toEqual({ role: 'user', content: text })
   })
 
-  it('fork: ends the wait, and is in the very next request', async () => {
-    const run = await runSteered('fork', FORK_TIMEOUT_MS)
+  it.each(['fork', 'installed'] as const)('%s: ends the wait, and is in the very next request', async side => {
+    const run = await runSteered(side, FORK_TIMEOUT_MS)
 
     expect(run).toMatchObject({ exitCode: 0, stdout: 'Done.\n' })
     expect(waited(run)).toBeLessThan(FORK_TIMEOUT_MS / 3)

@@ -45,8 +45,13 @@ describe('a goal whose model asks in a round', () => {
     ])
   })
 
-  it.each([true, false])('fork, Code Mode %s: the question is denied, and the goal blocked with it', async codeMode => {
-    const run = await runGoal('fork', codeMode)
+  it.each([
+    ['fork', true],
+    ['fork', false],
+    ['installed', true],
+    ['installed', false],
+  ] as const)('%s, Code Mode %s: the question is denied, and the goal blocked with it', async (side, codeMode) => {
+    const run = await runGoal(side, codeMode)
 
     expect(run.exitCode).toBe(0)
     expect(run.asked).toEqual([])

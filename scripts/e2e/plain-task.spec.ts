@@ -12,7 +12,7 @@ function runTask(side: Side): Promise<DshRun> {
 }
 
 describe('a plain task', () => {
-  it.each(['fork', 'stock'] as const)('%s: is answered, printed and logged', async side => {
+  it.each(['fork', 'stock', 'installed'] as const)('%s: is answered, printed and logged', async side => {
     const run = await runTask(side)
 
     expect(run).toMatchObject({ exitCode: 0, stdout: 'Hello.\n', stderr: '' })
@@ -27,6 +27,7 @@ describe('a plain task', () => {
   it.each([
     ['fork', /\/packages\/(goal|jobs|shell|interaction)\/[a-z-]+\/lib\//],
     ['stock', /\/node_modules\/stock-[a-z-]+\/lib\//],
+    ['installed', /\/dsh\/profiles\/headless\/node_modules\/@deepseek-ai\/dsh-|\/stock-dsh-.*\/dsh-user-questions\//],
   ] as const)('%s: every forked package is loaded from the right place', async (side, place) => {
     const { loaded } = await runTask(side)
 

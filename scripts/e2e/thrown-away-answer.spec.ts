@@ -25,8 +25,8 @@ describe('an answer that a program throws away', () => {
     expect(verdictsOf(run.events)).toEqual(['lost-in-program'])
   })
 
-  it('fork: it is written back, and in the very next request', async () => {
-    const run = await runProgram('fork')
+  it.each(['fork', 'installed'] as const)('%s: it is written back, and in the very next request', async side => {
+    const run = await runProgram(side)
 
     expect(run).toMatchObject({ exitCode: 0, stdout: 'Done.\n', asked: [QUESTION] })
     expect(resultsOf(run.events, 'run_code')).toEqual([{ isError: false, text: 'asked' }])

@@ -3,18 +3,23 @@
  * gone afterwards. Nothing of the developer's own environment, settings or keys reaches it.
  */
 import { spawn } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { SessionEvent } from '@deepseek-ai/dsh-session'
 import { startModelServer, type ModelRequest, type ModelScript } from '@deepseek-ai/dsh-test-model-server'
+import { inject } from 'vitest'
+import { makeHome, type Home } from './home.ts'
 import { readSession } from './session-log.ts'
+import { stockDsh } from './stock-tree.ts'
 
 const root = join(import.meta.dirname, '../../..')
 
-/** Which packages the process runs on: ours, or the published originals. */
-export type Side = 'fork' | 'stock'
+/**
+ * Which packages the process runs on: ours, as they stand here; the published originals; or ours again, in a profile of a
+ * stock installation, where `scripts/install-into-dsh` has put them.
+ */
+export type Side = 'fork' | 'stock' | 'installed'
 
 /** A row of the composition, or a change to one, as `--patch` takes it. */
 export type Row = Readonly<Record<string, unknown>>
@@ -72,8 +77,8 @@ export function textsSeenBy({ requests }: DshRun): string[] {
 }
 
 export async function runDsh(scenario: DshScenario): Promise<DshRun> {
-  const home = await mkdtemp(join(tmpdir(), 'dsh-e2e-'))
-  const inHome = (name: string) => join(home, name)
+  await using home = await makeHome()
+  const inHome = (name: string) => join(home.folder, name)
   const arrivals: number[] = []
   const started = performance.now()
   await using model = await startModelServer((request, index) => {
@@ -81,45 +86,34 @@ export async function runDsh(scenario: DshScenario): Promise<DshRun> {
     arrivals.push(performance.now() - started)
     return scenario.model(request, index)
   })
-  try {
-    await Promise.all(['workspace', 'dsh', 'tmp'].map(name => mkdir(inHome(name))))
-    const patch = [...(scenario.change ?? []), { insert: scenario.insert ?? [] }]
-    await writeFile(inHome('patch.yml'), JSON.stringify(patch).replaceAll(ASKED_PLACEHOLDER, inHome('asked')))
-    const ended = await run(
-      [
-        ...(scenario.side === 'stock' ? ['--import', join(root, 'scripts/stock-hooks.mjs')] : []),
-        ...['--import', join(root, 'scripts/show-loaded.mjs')],
-        join(root, 'node_modules/@deepseek-ai/dsh/lib/bin.js'),
-        ...['--profile', 'headless', '--patch', inHome('patch.yml'), scenario.task],
-      ],
-      {
-        cwd: inHome('workspace'),
-        env: {
-          PATH: process.env.PATH,
-          HOME: home,
-          TMPDIR: inHome('tmp'),
-          DSH_HOME: inHome('dsh'),
-          DSH_PERMISSION_MODE: 'danger-full-access',
-          DSH_TELEMETRY_DISABLED: '1',
-          DEEPSEEK_API_KEY: 'sk-scripted',
-          DEEPSEEK_BASE_URL: model.url,
-          ...(scenario.codeMode === true ? { DSH_TOOLS_MODE: 'code' } : {}),
-        },
-      },
-    )
-    if (model.failures.length > 0)
-      throw new AggregateError(model.failures, `the model's script failed\n${ended.stderr}`)
-    return {
-      ...ended,
-      ...splitLoaded(ended.stderr),
-      arrivals,
-      requests: model.requests,
-      events: await readSession(join(inHome('dsh'), 'sessions')),
-      asked: (await linesOf(inHome('asked'))).map(line => JSON.parse(line) as string),
-    }
-  } finally {
-    await rm(home, { recursive: true, force: true })
+  const profile = join('profiles', 'headless')
+  if (scenario.side === 'installed')
+    await cp(join(inject('installedHome'), profile), join(home.dsh, profile), { recursive: true })
+  const patch = [...(scenario.change ?? []), { insert: scenario.insert ?? [] }]
+  await writeFile(inHome('patch.yml'), JSON.stringify(patch).replaceAll(ASKED_PLACEHOLDER, inHome('asked')))
+  const ended = await run(
+    [...cliOf(scenario.side), '--profile', 'headless', '--patch', inHome('patch.yml'), scenario.task],
+    home,
+    { ...home.env(model), ...(scenario.codeMode === true ? { DSH_TOOLS_MODE: 'code' } : {}) },
+  )
+  if (model.failures.length > 0) throw new AggregateError(model.failures, `the model's script failed\n${ended.stderr}`)
+  return {
+    ...ended,
+    ...splitLoaded(ended.stderr),
+    arrivals,
+    requests: model.requests,
+    events: await readSession(join(home.dsh, 'sessions')),
+    asked: (await linesOf(inHome('asked'))).map(line => JSON.parse(line) as string),
   }
+}
+
+/** The arguments of Node that start the CLI of one side. */
+function cliOf(side: Side): string[] {
+  const hooks = side === 'stock' ? ['stock-hooks.mjs', 'show-loaded.mjs'] : ['show-loaded.mjs']
+  return [
+    ...hooks.flatMap(hook => ['--import', join(root, 'scripts', hook)]),
+    side === 'installed' ? stockDsh : join(root, 'node_modules/@deepseek-ai/dsh/lib/bin.js'),
+  ]
 }
 
 interface Ended {
@@ -128,9 +122,10 @@ interface Ended {
   readonly stderr: string
 }
 
-function run(args: string[], options: { cwd: string; env: NodeJS.ProcessEnv }): Promise<Ended> {
+function run(args: string[], home: Home, env: NodeJS.ProcessEnv): Promise<Ended> {
   const child = spawn(process.execPath, args, {
-    ...options,
+    cwd: home.workspace,
+    env,
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: LONGEST_RUN_MS,
   })
@@ -147,7 +142,7 @@ function run(args: string[], options: { cwd: string; env: NodeJS.ProcessEnv }): 
 }
 
 /** Takes the lines of `scripts/show-loaded.mjs` out of what a process said. */
-function splitLoaded(stderr: string): Pick<DshRun, 'loaded' | 'stderr'> {
+export function splitLoaded(stderr: string): Pick<DshRun, 'loaded' | 'stderr'> {
   const line = /^loaded (\S+) \S+ (.+)\n/gm
   const loaded = Object.fromEntries(
     [...stderr.matchAll(line)].map(([, specifier = '', path = '']) => [specifier, path]),
