@@ -5,8 +5,15 @@
 import type { JobWakeOptions } from '@deepseek-ai/dsh-jobs'
 import { MAX_TIMER_DELAY_MS } from '@deepseek-ai/dsh-timeout'
 
+declare module '@deepseek-ai/dsh-jobs' {
+  interface JobWakeOptions {
+    /** Poll interval for a producer that gives no signal, in milliseconds (default 200, at least 1). */
+    readonly pollMs?: number
+  }
+}
+
 /** Wake options without a gap. */
-export type WakeSettings = Required<JobWakeOptions>
+export type WakeSettings = Required<Omit<JobWakeOptions, 'maxOutputIntervalMs'>>
 
 /**
  * Check wake options and fill in the defaults.

@@ -109,6 +109,7 @@ export abstract class JobRegistry extends Service {
   /**
    * Wait until a job ends or the time is over, without touching the job. With `wake`, unread output or a steer from
    * the caller's user ends the wait too: nothing is marked reported, and the output is still there for the next read.
+   * Of what is due together the end of the job comes first, then the abort, the timeout, the steer, the output.
    * An abort rejects only while the job lives; afterwards the terminal snapshot is returned all the same, since the
    * completion notice was left out on this waiter's account.
    * @param id - the job.
@@ -116,7 +117,7 @@ export abstract class JobRegistry extends Service {
    * @param caller - the waiting agent.
    * @param signal - cancels the wait, not the job.
    * @param wake - what else ends the wait; nothing does if it is left out.
-   * @returns the job at the end of the wait. Bad input rejects; the call itself never throws.
+   * @returns the job at the end of the wait. Bad input rejects, naming the option; the call itself never throws.
    */
   abstract wait(
     id: JobId,

@@ -66,10 +66,12 @@ export interface JobHooks {
    */
   readOutput?(): string
   /**
-   * Hear of new output, if the producer can tell. A registry may listen at any time in the job's life, and more than once. Without
-   * this hook a wait for output polls {@link readOutput}.
-   * @param listener - called after output was appended; a call says nothing about how much.
-   * @returns the disposer of the subscription.
+   * Tell of new output, if the producer can. A registry subscribes while a wait for output lasts, any number of times in
+   * the job's life; output of a job without this hook never ends a wait.
+   * @param listener - called soon after {@link readOutput} would return something that it would not have returned at the
+   *   last call; and once, synchronously, before `onOutput` returns, if output is unread at that moment. A call says
+   *   nothing about how much there is. Inside its call the listener may read, kill, subscribe and dispose.
+   * @returns the disposer of this subscription; it may be called twice, also from within the listener.
    */
   onOutput?(listener: () => void): () => void
 }
@@ -109,26 +111,31 @@ export interface JobRead {
   snapshot: JobSnapshot
 }
 
-/** Which events, besides settlement and the timeout, end a wait, and how patiently. */
+/** Which events, besides settlement and the timeout, end a wait, and how patiently. Times are milliseconds. */
 export interface JobWakeOptions {
-  /** End the wait when the job has output that no read has returned yet. */
+  /** End the wait when the job has output that no read has returned yet, and its producer tells of output. */
   readonly output?: boolean
   /** End the wait when the calling agent has a steer from its user pending. */
   readonly steer?: boolean
-  /** Settle window after a trigger, in milliseconds (default 250; 0 = none). */
+  /** Settle window after a trigger (default 250; 0 = none). */
   readonly graceMs?: number
-  /** Longest time unread output is held back while the job keeps printing, in milliseconds (default 1,000). */
+  /** Longest time unread output is held back while the job keeps printing (default 1,000). */
   readonly maxHoldMs?: number
-  /** At most one output wake per job in this time, in milliseconds (default 10,000; 0 = no pacing). */
+  /** The first interval between two ends by output on one job (default 10,000; 0 = no pacing). It doubles each time. */
   readonly outputIntervalMs?: number
-  /** Poll interval for a producer that gives no signal, in milliseconds (default 200, at least 1). */
-  readonly pollMs?: number
+  /** The longest such interval, at least `outputIntervalMs` (default 120,000, or `outputIntervalMs` if that is more). */
+  readonly maxOutputIntervalMs?: number
 }
 
 /** A wait's result. */
 export interface JobWaitResult extends JobSnapshot {
-  /** What woke the caller; set exactly when a wake ended the wait, on a job that is still alive. */
+  /** What ended the wait; set exactly when output or a steer did, on a job that is still alive. */
   readonly wokenBy?: 'output' | 'steer'
+  /**
+   * With `wokenBy: 'output'`: how long from now output of this job ends no further wait, in milliseconds, unless the job
+   * falls quiet after it has printed for long. 0 while output may end the next wait at once.
+   */
+  readonly nextOutputWakeMs?: number
 }
 
 /**

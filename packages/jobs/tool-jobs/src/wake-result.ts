@@ -156,9 +156,9 @@ export interface EndedWait {
 
 /** Which events end a wait, in the registry's terms; none at all if the settings and the call ask for none. */
 function wakeOptions(settings: WakeSettings, wakeOnOutput = true): JobWakeOptions | undefined {
-  const { wakeOnSteer: steer, graceMs, maxHoldMs, outputIntervalMs, pollMs } = settings
+  const { wakeOnSteer: steer, graceMs, maxHoldMs, outputIntervalMs } = settings
   const output = settings.deliver !== 'off' && wakeOnOutput
-  return output || steer ? { output, steer, graceMs, maxHoldMs, outputIntervalMs, pollMs } : undefined
+  return output || steer ? { output, steer, graceMs, maxHoldMs, outputIntervalMs } : undefined
 }
 
 /**

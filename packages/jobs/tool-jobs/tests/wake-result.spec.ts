@@ -338,7 +338,7 @@ describe('job_output, on a job that gives no signal', () => {
     expect(call.result && said(call.result)).toEqual([rendered])
   })
 
-  const windows = { graceMs: 250, maxHoldMs: 1_000, outputIntervalMs: 10_000, pollMs: 200 }
+  const windows = { graceMs: 250, maxHoldMs: 1_000, outputIntervalMs: 10_000 }
 
   it.each<[WakeConfig, object, object | undefined]>([
     [{}, {}, { output: true, steer: true, ...windows }],
@@ -349,9 +349,9 @@ describe('job_output, on a job that gives no signal', () => {
     [{ wakeOnSteer: false }, { wake_on_output: false }, undefined],
     [{ deliver: 'off', wakeOnSteer: false }, {}, undefined],
     [
-      { graceMs: 1, maxHoldMs: 2, outputIntervalMs: 3, pollMs: 4 },
+      { graceMs: 1, maxHoldMs: 2, outputIntervalMs: 3 },
       {},
-      { output: true, steer: true, graceMs: 1, maxHoldMs: 2, outputIntervalMs: 3, pollMs: 4 },
+      { output: true, steer: true, graceMs: 1, maxHoldMs: 2, outputIntervalMs: 3 },
     ],
   ])('with %j and %j asks the registry for %j', async (config, args, options) => {
     await start(config)
