@@ -23,7 +23,8 @@ import z from '@deepseek-ai/schemastery'
 import { Audience } from './audience.ts'
 import { createRecord, isLive, recordOutcome, snapshotOf, type JobRecord } from './job-record.ts'
 import { waitOnLive } from './live-wait.ts'
-import { JobWakes, type WakeHost } from './wait-wake.ts'
+import { SteerWatch } from './steer-watch.ts'
+import { JobWakes } from './wait-wake.ts'
 import { wakeSettings } from './wake-settings.ts'
 
 export { TASK_WAIT_TIMEOUT } from './live-wait.ts'
@@ -50,7 +51,7 @@ export class LocalJobRegistry extends JobRegistry {
   private readonly maxConcurrentJobsPerOwner: number
   private readonly selfCtx: Context
   private readonly audience: Audience
-  private readonly wakeHost: WakeHost
+  private readonly steers: SteerWatch
 
   /**
    * @param ctx - the context that provides `jobs`; its disposal ends every job.
@@ -60,10 +61,11 @@ export class LocalJobRegistry extends JobRegistry {
     super(ctx)
     this.maxConcurrentJobsPerOwner = config.maxConcurrentJobsPerOwner ?? DEFAULT_LIMIT
     this.selfCtx = ctx
-    this.audience = new Audience(message => {
+    const warn = (message: string) => {
       this.warn(message)
-    })
-    this.wakeHost = { ctx, now: () => performance.now(), steerWakes: new WeakMap() }
+    }
+    this.audience = new Audience(warn)
+    this.steers = new SteerWatch(ctx, warn)
     ctx.effect(() => () => this.disposeAll(), 'jobs teardown')
   }
 
@@ -71,7 +73,10 @@ export class LocalJobRegistry extends JobRegistry {
     this.admit(spec)
     const hooks = spec.run()
     const id = this.nextId(spec.kind)
-    const record = createRecord(id, spec, hooks, new JobWakes(this.wakeHost, id, hooks))
+    const wakes = new JobWakes(hooks, this.steers, fault => {
+      this.warn(`job ${id} ${fault}`)
+    })
+    const record = createRecord(id, spec, hooks, wakes)
     hooks.done.then(
       outcome => {
         this.settle(record, outcome)

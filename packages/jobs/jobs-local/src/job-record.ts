@@ -14,7 +14,7 @@ export interface JobRecord {
   readonly outputLimitBytes: number | undefined
   readonly owner: Agent | undefined
   readonly cancel: JobHooks['cancel']
-  /** The job's unread output, and the waits that it may wake. */
+  /** The job's output, and the waits that output and steers may end. */
   readonly wakes: JobWakes
   status: JobStatus
   detail: string | undefined
@@ -34,7 +34,7 @@ export interface JobRecord {
  * @param id - the job's new id.
  * @param spec - the producer's declaration.
  * @param hooks - what the producer's starter returned.
- * @param wakes - the job's output and waits.
+ * @param wakes - the job's output, and what ends waits on it.
  * @returns a running record.
  */
 export function createRecord(id: JobId, spec: JobStart, hooks: JobHooks, wakes: JobWakes): JobRecord {

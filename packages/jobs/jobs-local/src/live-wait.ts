@@ -6,7 +6,7 @@
  * | settlement (calls the wait's entry) | the terminal snapshot                | yes, since somebody waited |
  * | the caller's abort                  | rejects with `wait aborted`          | no                         |
  * | the timeout                         | the live snapshot                    | no                         |
- * | a wake                              | the live snapshot and what woke it   | no                         |
+ * | output or a steer                   | the live snapshot and which it was   | no                         |
  *
  * Whatever comes first ends the wait: in that same tick the waiter is uncounted and every timer, listener and watch of
  * the wait is released, so that nothing later can end it again or be kept from being announced by it.
@@ -16,7 +16,7 @@ import type { Agent } from '@deepseek-ai/dsh-agent'
 import type { JobWaitResult } from '@deepseek-ai/dsh-jobs'
 import { deadline } from '@deepseek-ai/dsh-timeout'
 import { snapshotOf, type JobRecord } from './job-record.ts'
-import type { WokenBy } from './wait-wake.ts'
+import type { WakeRequest } from './wait-wake.ts'
 import type { WakeSettings } from './wake-settings.ts'
 
 /** Names the timeout of a wait among the reasons for which a signal aborts. */
@@ -27,7 +27,7 @@ export interface WaitRequest {
   readonly timeoutMs: number
   readonly caller: Agent | undefined
   readonly signal: AbortSignal | undefined
-  /** Checked wake options; without them nothing wakes the wait. */
+  /** Checked wake options; without them neither output nor a steer ends the wait. */
   readonly wake: WakeSettings | undefined
 }
 
@@ -62,9 +62,9 @@ export function waitOnLive(record: JobRecord, request: WaitRequest): Promise<Job
   record.waitResolvers.add(settled)
   limit.signal.addEventListener('abort', stopped)
   if (wake !== undefined) {
-    const woken = (wokenBy: WokenBy) => {
+    const woken: WakeRequest['end'] = by => {
       end()
-      resolve({ ...snapshotOf(record), wokenBy })
+      resolve({ ...snapshotOf(record), ...by })
     }
     unwatch = record.wakes.watch({ wake, caller, timeoutMs, signal: limit.signal, end: woken })
   }

@@ -1,88 +1,102 @@
 /**
- * The steers of an agent's user that wait for its next step, as one wait of that agent sees them.
+ * The steers of each agent: messages of its user that wait for the next step of the running turn. One record serves all
+ * waits of an agent, on whatever jobs. It begins when a wait sees a steer, goes on while one of those that it has seen is
+ * pending, is inherited by a message that replaces one, and is dropped when no steer is pending.
  * @module @deepseek-ai/dsh-jobs-local/steer-watch
  */
+import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
 
-/** How many waits each pending steer of an agent has ended, by message id. */
-export type SteerWakes = WeakMap<Agent, ReadonlyMap<string, number>>
-
-const LONGEST_WINDOW_MS = 10_000
+/** The steers of one agent that are pending together. */
+export interface Steers {
+  ids: readonly string[]
+  /** When the first of them was seen. */
+  readonly openedAt: number
+  /** When they first ended a wait; `Infinity` before that. */
+  firstEnd: number
+  /** How many waits they have ended that had started after that. */
+  laterEnds: number
+}
 
 /**
- * How long a pending steer leaves the job to finish. The window doubles with each wait that the same steer has ended:
- * it stays pending until a Code Mode program ends, and a program that ignores the wake and waits again would spin.
- * @param graceMs - the first window.
- * @param wakes - how many waits the steer has ended.
- * @returns the window in milliseconds.
+ * When steers end a wait: after a grace in which the job may end; once they have ended one, at once. They stay pending
+ * until a Code Mode program ends, so one that waits again and again is slowed down from the 17th such wait on.
+ * @param steers - the pending steers.
+ * @param startedAt - the start of the wait.
+ * @param graceMs - the wait's grace.
+ * @returns the time, on the clock of the others.
  */
-export function steerWindow(graceMs: number, wakes: number): number {
-  if (wakes === 0) return graceMs
-  return Math.max(graceMs, Math.min(Math.max(graceMs, 1) * 2 ** wakes, LONGEST_WINDOW_MS))
+export function steerDue({ openedAt, firstEnd, laterEnds }: Steers, startedAt: number, graceMs: number): number {
+  if (startedAt < firstEnd) return openedAt + graceMs
+  return startedAt + (laterEnds < 16 ? 0 : Math.min(250 * 2 ** (laterEnds - 16), 10_000))
+}
+
+/**
+ * Take down that steers end a wait.
+ * @param steers - the steers.
+ * @param startedAt - the start of the wait.
+ * @param now - the end of it.
+ */
+export function countEnd(steers: Steers, startedAt: number, now: number): void {
+  if (startedAt >= steers.firstEnd) steers.laterEnds += 1
+  steers.firstEnd = Math.min(steers.firstEnd, now)
+}
+
+/** The records, and who is to be called when an inbox has changed. */
+export class SteerWatch {
+  /** Called after each change. */
+  readonly listeners = new Set<() => void>()
+  private readonly records = new WeakMap<Agent, Steers>()
+  private readonly faulty = new WeakSet<Agent>()
+  private readonly warn: (fault: string) => void
+
+  /**
+   * @param ctx - the registry's own context: a listener there does not end with the plugin that happens to wait.
+   * @param warn - takes the report of an inbox that throws, once an agent.
+   */
+  constructor(ctx: Context, warn: (fault: string) => void) {
+    this.warn = warn
+    for (const change of ['inserted', 'claimed', 'discarded'] as const) {
+      ctx.on(`agent/inbox/${change}`, ({ agent }: { readonly agent: Agent }) => {
+        if (this.records.has(agent)) this.pending(agent, change === 'discarded')
+        for (const listener of [...this.listeners]) listener()
+      })
+    }
+  }
+
+  /**
+   * Look for steers.
+   * @param agent - the agent that waits.
+   * @param discarded - whether a message has just been discarded, perhaps for another one.
+   * @returns the agent's record; `undefined` while no steer is pending.
+   */
+  pending(agent: Agent, discarded = false): Steers | undefined {
+    const ids = this.idsOf(agent)
+    const known = ids.length > 0 ? this.records.get(agent) : undefined
+    if (known && (discarded || known.ids.some(id => ids.includes(id)))) {
+      known.ids = ids
+      return known
+    }
+    this.records.delete(agent)
+    if (ids.length === 0) return undefined
+    const steers = { ids, openedAt: performance.now(), firstEnd: Infinity, laterEnds: 0 }
+    this.records.set(agent, steers)
+    return steers
+  }
+
+  private idsOf(agent: Agent): string[] {
+    try {
+      return steersIn(agent)
+    } catch (error) {
+      if (!this.faulty.has(agent))
+        this.warn(`no user ends a wait of agent ${agent.id}, whose inbox threw: ${String(error)}`)
+      this.faulty.add(agent)
+      return []
+    }
+  }
 }
 
 /** A stand-in without an inbox is an agent that nobody can steer. */
 function steersIn({ inbox }: { readonly inbox?: Agent['inbox'] }): string[] {
   return (inbox?.nextStep ?? []).filter(({ source }) => source.kind === 'user').map(({ id }) => id)
-}
-
-/**
- * One wait's view. The window of a steer opens when the wait first sees it; a steer that is replaced leaves its window
- * to its successor, or somebody who edits a message again and again would never be heard.
- */
-export class SteerWatch {
-  /** The agent that waits. */
-  readonly agent: Agent
-  private readonly graceMs: number
-  private readonly wakes: SteerWakes
-  private readonly warn: (fault: string) => void
-  private readonly windowEnds = new Map<string, number>()
-  private deaf = false
-
-  /**
-   * @param agent - the agent that waits.
-   * @param graceMs - the wait's window.
-   * @param wakes - the counts that all waits share.
-   * @param warn - takes the report of an inbox that throws; no steer is seen after that.
-   */
-  constructor(agent: Agent, graceMs: number, wakes: SteerWakes, warn: (fault: string) => void) {
-    this.agent = agent
-    this.graceMs = graceMs
-    this.wakes = wakes
-    this.warn = warn
-  }
-
-  /**
-   * When a steer ends the wait. To be asked after every change of the inbox.
-   * @param now - the present; windows of steers not seen before open now.
-   * @returns the first end of a window since steers were last pending without a break, or `Infinity` while none is.
-   */
-  due(now: number): number {
-    const pending = this.pending()
-    if (pending.length === 0) this.windowEnds.clear()
-    for (const id of pending) {
-      if (!this.windowEnds.has(id)) this.windowEnds.set(id, now + steerWindow(this.graceMs, this.wakesOf(id)))
-    }
-    return Math.min(...this.windowEnds.values())
-  }
-
-  /** Count the wake for every pending steer, and forget those that are no longer pending. */
-  woke(): void {
-    this.wakes.set(this.agent, new Map(this.pending().map(id => [id, this.wakesOf(id) + 1])))
-  }
-
-  private pending(): string[] {
-    if (this.deaf) return []
-    try {
-      return steersIn(this.agent)
-    } catch (error) {
-      this.deaf = true
-      this.warn(`is waited for by an agent whose inbox throws, and whose user cannot end the wait: ${String(error)}`)
-      return []
-    }
-  }
-
-  private wakesOf(id: string): number {
-    return this.wakes.get(this.agent)?.get(id) ?? 0
-  }
 }

@@ -1,19 +1,12 @@
 /**
- * The options of a wait's wakes, checked and complete.
+ * The wake options of a wait, checked and complete.
  * @module @deepseek-ai/dsh-jobs-local/wake-settings
  */
 import type { JobWakeOptions } from '@deepseek-ai/dsh-jobs'
 import { MAX_TIMER_DELAY_MS } from '@deepseek-ai/dsh-timeout'
 
-declare module '@deepseek-ai/dsh-jobs' {
-  interface JobWakeOptions {
-    /** Poll interval for a producer that gives no signal, in milliseconds (default 200, at least 1). */
-    readonly pollMs?: number
-  }
-}
-
 /** Wake options without a gap. */
-export type WakeSettings = Required<Omit<JobWakeOptions, 'maxOutputIntervalMs'>>
+export type WakeSettings = Required<JobWakeOptions>
 
 /**
  * Check wake options and fill in the defaults.
@@ -22,17 +15,18 @@ export type WakeSettings = Required<Omit<JobWakeOptions, 'maxOutputIntervalMs'>>
  * @throws for a time out of range, by its name.
  */
 export function wakeSettings(options: JobWakeOptions): WakeSettings {
-  const timeOf = (name: 'graceMs' | 'maxHoldMs' | 'outputIntervalMs' | 'pollMs', fallback: number, least = 0) => {
+  const timeOf = (name: Exclude<keyof JobWakeOptions, 'output' | 'steer'>, fallback: number, least = 0) => {
     const value = options[name] ?? fallback
     if (Number.isFinite(value) && value >= least && value <= MAX_TIMER_DELAY_MS) return value
     throw new Error(`invalid ${name}: expected milliseconds from ${least} to ${MAX_TIMER_DELAY_MS}, got ${value}`)
   }
+  const outputIntervalMs = timeOf('outputIntervalMs', 10_000)
   return {
     output: options.output ?? false,
     steer: options.steer ?? false,
     graceMs: timeOf('graceMs', 250),
-    maxHoldMs: timeOf('maxHoldMs', 1000),
-    outputIntervalMs: timeOf('outputIntervalMs', 10_000),
-    pollMs: timeOf('pollMs', 200, 1),
+    maxHoldMs: timeOf('maxHoldMs', 1_000),
+    outputIntervalMs,
+    maxOutputIntervalMs: timeOf('maxOutputIntervalMs', Math.max(120_000, outputIntervalMs), outputIntervalMs),
   }
 }

@@ -90,13 +90,15 @@ export class Producer implements JobHooks {
   }
 }
 
-/** A producer with running output. */
+/** A producer with running output, of which it tells. */
 export class StreamProducer extends Producer {
   reads = 0
+  readonly listeners = new Set<() => void>()
   private pending = ''
 
   print(text: string): void {
     this.pending += text
+    if (text !== '') for (const listener of [...this.listeners]) listener()
   }
 
   readOutput(): string {
@@ -104,6 +106,12 @@ export class StreamProducer extends Producer {
     const text = this.pending
     this.pending = ''
     return text
+  }
+
+  onOutput(listener: () => void): () => void {
+    this.listeners.add(listener)
+    if (this.pending !== '') listener()
+    return () => this.listeners.delete(listener)
   }
 }
 

@@ -1,95 +1,40 @@
-/** The wakes of a wait: the decisions by tables, then every state and closing site in the real registry, on a fake clock. */
+/** What ends a wait early: the decision by a table, then every state and closing site in the real registry, on a fake clock. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Context, type Fiber } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import { AgentLoop } from '@deepseek-ai/dsh-agent-loop'
 import { mountAgentLoopTestDependencies } from '@deepseek-ai/dsh-agent-loop-testkit'
-import type { JobHooks, JobId, JobOutcome, JobSnapshot, JobWakeOptions } from '@deepseek-ai/dsh-jobs'
-import { createUserMessage, LlmAdapter, type StreamChunk } from '@deepseek-ai/dsh-llm'
+import type { JobHooks, JobId, JobOutcome, JobSnapshot, JobWaitResult, JobWakeOptions } from '@deepseek-ai/dsh-jobs'
+import { createUserMessage, LlmAdapter, type ImageBlock, type StreamChunk } from '@deepseek-ai/dsh-llm'
 import { SessionId } from '@deepseek-ai/dsh-session'
 import { LocalJobRegistry } from '../src/index.ts'
-import { steerWindow } from '../src/steer-watch.ts'
-import { decide, outputDue } from '../src/wait-wake.ts'
-import { wakeSettings } from '../src/wake-settings.ts'
-
-const NEVER = Infinity
+import type { OutputDue } from '../src/output-pace.ts'
+import { decide, type SteerDue } from '../src/wait-wake.ts'
 
 describe('decide', () => {
-  it.each([
-    ['nothing in sight: asks never again', { timeout: 100, steer: NEVER, output: NEVER }, NEVER],
-    ['only the timeout in sight: leaves it to the timeout', { timeout: 11, steer: NEVER, output: NEVER }, NEVER],
-    ['a steer not yet due: asks again then', { timeout: 100, steer: 11, output: 12 }, 11],
-    ['output not yet due: asks again then', { timeout: 100, steer: 12, output: 11 }, 11],
-    ['a steer due now', { timeout: 100, steer: 10, output: NEVER }, 'steer'],
-    ['output due now', { timeout: 100, steer: NEVER, output: 10 }, 'output'],
-    ['output overdue, a steer to come', { timeout: 100, steer: 11, output: 9 }, 'output'],
-    ['both due: the steer', { timeout: 100, steer: 10, output: 9 }, 'steer'],
-    ['all due: the timeout, which is not ended here', { timeout: 10, steer: 10, output: 10 }, NEVER],
-    ['all overdue', { timeout: 9, steer: 8, output: 7 }, NEVER],
-  ] as const)('%s', (_name, due, verdict) => {
-    expect(decide(10, due)).toBe(verdict)
+  const steer = (at: number): SteerDue => ({
+    at,
+    by: 'steer',
+    steers: { ids: ['m'], openedAt: 0, firstEnd: Infinity, laterEnds: 0 },
   })
-})
-
-describe('outputDue', () => {
-  const wake = wakeSettings({ graceMs: 3, maxHoldMs: 10, outputIntervalMs: 100 })
+  const output = (at: number): OutputDue => ({ at, by: 'paced' })
+  const due = steer(10)
 
   it.each([
-    ['the first output: quiet for the grace', { first: 50, last: 50 }, -Infinity, 53],
-    ['more output: quiet from then on', { first: 50, last: 55 }, -Infinity, 58],
-    ['output that never rests: held no longer than may be', { first: 50, last: 59 }, -Infinity, 60],
-    ['soon after a wake: paced', { first: 50, last: 50 }, 20, 120],
-    ['long after a wake: not paced', { first: 130, last: 130 }, 20, 133],
-  ])('%s', (_name, unread, lastWake, due) => {
-    expect(outputDue(unread, lastWake, wake)).toBe(due)
-  })
-})
-
-describe('steerWindow', () => {
-  it.each([
-    ['the first wait: the grace', 250, 0, 250],
-    ['the second: twice that', 250, 1, 500],
-    ['the third: twice that again', 250, 2, 1000],
-    ['never above ten seconds', 250, 6, 10_000],
-    ['also after a thousand waits', 250, 1000, 10_000],
-    ['no grace at first', 0, 0, 0],
-    ['no grace, again: grows all the same', 0, 3, 8],
-    ['a longer grace than that is kept', 20_000, 3, 20_000],
-  ])('%s', (_name, graceMs, wakes, window) => {
-    expect(steerWindow(graceMs, wakes)).toBe(window)
-  })
-})
-
-describe('wakeSettings', () => {
-  it('has the documented defaults', () => {
-    expect(wakeSettings({})).toEqual({
-      output: false,
-      steer: false,
-      graceMs: 250,
-      maxHoldMs: 1000,
-      outputIntervalMs: 10_000,
-      pollMs: 200,
-    })
-  })
-
-  it('keeps what is given, from the least to the longest time', () => {
-    const least = { output: true, steer: true, graceMs: 0, maxHoldMs: 0, outputIntervalMs: 0, pollMs: 1 }
-    const most = 2 ** 31 - 1
-    const longest = { ...least, graceMs: most, maxHoldMs: most, outputIntervalMs: most, pollMs: most }
-    expect(wakeSettings(least)).toEqual(least)
-    expect(wakeSettings(longest)).toEqual(longest)
-  })
-
-  const times = ['graceMs', 'maxHoldMs', 'outputIntervalMs', 'pollMs'] as const
-  const bad = [-1, NaN, Infinity, 2 ** 31, '5' as unknown as number]
-  it.each(times.flatMap(name => bad.map(value => [name, value] as const)))('names %s if it is %s', (name, value) => {
-    expect(() => wakeSettings({ [name]: value })).toThrow(`invalid ${name}: expected milliseconds from`)
-  })
-
-  it('wants a poll interval above zero', () => {
-    expect(() => wakeSettings({ pollMs: 0 })).toThrow(
-      'invalid pollMs: expected milliseconds from 1 to 2147483647, got 0',
-    )
+    ['nothing in sight: asks never again', 100, undefined, undefined, Infinity],
+    ['a steer not yet due: asks again then', 100, steer(12), undefined, 12],
+    ['output not yet due: asks again then', 100, undefined, output(11), 11],
+    ['a steer due now', 100, due, undefined, due],
+    ['a steer overdue', 100, steer(3), undefined, steer(3)],
+    ['output due now', 100, undefined, output(10), output(10)],
+    ['output overdue', 100, undefined, output(9), output(9)],
+    ['both due: the steer', 100, due, output(9), due],
+    ['output due, a steer to come: waits for the steer', 100, steer(12), output(9), 12],
+    ['due only at the timeout: leaves it to the timeout', 11, undefined, output(11), Infinity],
+    ['due, but the timeout is too', 10, due, output(10), Infinity],
+    ['overdue, but the timeout is too', 9, steer(8), output(7), Infinity],
+  ])('%s', (_name, timeoutAt, pending, unread, verdict) => {
+    expect(decide(10, timeoutAt, pending, unread)).toEqual(verdict)
   })
 })
 
@@ -101,13 +46,14 @@ class SilentModel extends LlmAdapter {
   }
 }
 
-/** A producer driven by hand, which counts how often it is drawn from. */
+/** A producer driven by hand, which tells of its output as the contract says. */
 class Producer implements JobHooks {
-  draws = 0
+  reads = 0
   broken = false
+  readonly listeners = new Set<() => void>()
   readonly done: Promise<JobOutcome>
   readonly settle: (outcome: JobOutcome) => void
-  private pending = ''
+  private unread = ''
 
   constructor() {
     const { promise, resolve } = Promise.withResolvers<JobOutcome>()
@@ -115,8 +61,9 @@ class Producer implements JobHooks {
     this.settle = resolve
   }
 
-  print(text: string): void {
-    this.pending += text
+  print(text = '.'): void {
+    this.unread += text
+    for (const listener of [...this.listeners]) listener()
   }
 
   cancel(): void {
@@ -124,25 +71,16 @@ class Producer implements JobHooks {
   }
 
   readOutput(): string {
-    this.draws += 1
+    this.reads += 1
     if (this.broken) throw new Error('pipe closed')
-    const text = this.pending
-    this.pending = ''
+    const text = this.unread
+    this.unread = ''
     return text
-  }
-}
-
-/** A producer that says when it prints. */
-class PushProducer extends Producer {
-  readonly listeners = new Set<() => void>()
-
-  override print(text: string): void {
-    super.print(text)
-    for (const listener of this.listeners) listener()
   }
 
   onOutput(listener: () => void): () => void {
     this.listeners.add(listener)
+    if (this.unread !== '') listener()
     return () => this.listeners.delete(listener)
   }
 }
@@ -197,18 +135,22 @@ async function busyAgent(id: string): Promise<Agent> {
   return created
 }
 
-function startJob(producer: JobHooks, owner?: Agent): JobId {
+function startJob(producer: JobHooks = new Producer(), owner?: Agent): JobId {
   return ctx.jobs.start({ kind: 'bash', label: 'pnpm test', run: () => producer, ...(owner ? { owner } : {}) })
 }
 
-/** Wait for a job and note how that ended: by what, or in which status, or with which error. */
+interface Waiting {
+  /** By what the wait ended, or in which status of the job, or with which error. */
+  end: string
+  result?: JobWaitResult
+}
+
 function startWait(
   id: JobId,
   wake: JobWakeOptions,
-  more: { timeoutMs?: number; caller?: Agent; signal?: AbortSignal } = {},
-) {
-  const { timeoutMs = 60_000, caller = agent, signal } = more
-  const wait = { end: 'waiting', result: undefined as JobSnapshot | undefined }
+  { timeoutMs = 60_000, caller = agent, signal }: { timeoutMs?: number; caller?: Agent; signal?: AbortSignal } = {},
+): Waiting {
+  const wait: Waiting = { end: 'waiting' }
   ctx.jobs.wait(id, timeoutMs, caller, signal, wake).then(
     result => {
       wait.end = result.wokenBy ?? result.status
@@ -228,19 +170,30 @@ function waitersOf(id: JobId): number | undefined {
   return store.get(id)?.waitResolvers.size
 }
 
-/** Nothing of any wait is left: no timer, no listener, no waiter. */
-function expectNothingLeft(id: JobId): void {
+/** Nothing of any wait is left: no timer, no listener, no subscription, no waiter. */
+function expectNothingLeft(id: JobId, producer = new Producer()): void {
   expect(vi.getTimerCount()).toBe(0)
   expect(countListeners()).toBe(idleListeners)
+  expect(producer.listeners.size).toBe(0)
   expect(waitersOf(id)).toBe(0)
+}
+
+/** Wait once, to the end, and say how long it took and what ended it. */
+async function waitOut(id: JobId, wake: JobWakeOptions, timeoutMs = 600_000): Promise<[number, string]> {
+  const start = performance.now()
+  const wait = startWait(id, wake, { timeoutMs })
+  await advance(0)
+  while (wait.end === 'waiting') await vi.advanceTimersToNextTimerAsync()
+  return [performance.now() - start, wait.end]
 }
 
 const OUTPUT: JobWakeOptions = { output: true }
 const STEER: JobWakeOptions = { steer: true }
+const BOTH: JobWakeOptions = { output: true, steer: true }
 
 describe('a steer', () => {
-  it('that comes in ends the wait after the window, is not consumed, and leaves nothing behind', async () => {
-    const id = startJob(new Producer())
+  it('that comes in ends the wait after the grace, is not consumed, and leaves nothing behind', async () => {
+    const id = startJob()
     const wait = startWait(id, STEER)
     await advance(300)
     agent.steer(userMessage('stop'))
@@ -249,22 +202,31 @@ describe('a steer', () => {
     await advance(1)
     expect(wait.end).toBe('steer')
     expect(wait.result).toMatchObject({ status: 'running', reported: false })
+    expect(wait.result).not.toHaveProperty('nextOutputWakeMs')
     expect(agent.inbox.nextStep).toHaveLength(1)
     expectNothingLeft(id)
   })
 
-  it('that is pending already opens its window at the start', async () => {
+  it('may be an image', async () => {
+    const image = { type: 'image', attachment: {} } as ImageBlock
+    const wait = startWait(startJob(), STEER)
+    agent.steer(createUserMessage({ content: [image], source: { kind: 'user' } }))
+    await advance(250)
+    expect(wait.end).toBe('steer')
+  })
+
+  it('that is pending already has its grace from the start', async () => {
     agent.steer(userMessage('stop'))
-    const wait = startWait(startJob(new Producer()), STEER)
+    const wait = startWait(startJob(), STEER)
     await advance(249)
     expect(wait.end).toBe('waiting')
     await advance(1)
     expect(wait.end).toBe('steer')
   })
 
-  it('ends the wait at once if there is no window', async () => {
+  it('ends the wait at once if there is no grace', async () => {
     agent.steer(userMessage('stop'))
-    const id = startJob(new Producer())
+    const id = startJob()
     const wait = startWait(id, { steer: true, graceMs: 0 })
     expect(waitersOf(id)).toBe(0)
     await advance(0)
@@ -272,16 +234,15 @@ describe('a steer', () => {
     expectNothingLeft(id)
   })
 
-  it('that is withdrawn in its window does not end the wait, and a later one does', async () => {
-    const id = startJob(new Producer())
-    const wait = startWait(id, STEER)
+  it('that is withdrawn in the grace does not end the wait, and a later one does, after a grace of its own', async () => {
+    const wait = startWait(startJob(), STEER)
     const first = userMessage('stop')
     agent.steer(first)
-    await advance(100)
+    await advance(200)
     agent.inbox.remove(first.id)
+    expect(vi.getTimerCount()).toBe(1)
     await advance(1000)
     expect(wait.end).toBe('waiting')
-    expect(vi.getTimerCount()).toBe(1)
 
     agent.steer(first)
     await advance(249)
@@ -290,21 +251,17 @@ describe('a steer', () => {
     expect(wait.end).toBe('steer')
   })
 
-  it('that is withdrawn and comes again has its window anew', async () => {
-    const wait = startWait(startJob(new Producer()), STEER)
-    const message = userMessage('stop')
-    agent.steer(message)
-    await advance(200)
-    agent.inbox.remove(message.id)
-    agent.steer(message)
-    await advance(249)
+  it('that was claimed in the grace does not end the wait', async () => {
+    const wait = startWait(startJob(), STEER)
+    agent.steer(userMessage('stop'))
+    await advance(100)
+    agent.inbox.claim('next-step', 1)
+    await advance(1000)
     expect(wait.end).toBe('waiting')
-    await advance(1)
-    expect(wait.end).toBe('steer')
   })
 
-  it('that is replaced in its window ends the wait at the end of it, however often it is', async () => {
-    const id = startJob(new Producer())
+  it('that is replaced in the grace ends the wait at the end of it, however often it is', async () => {
+    const id = startJob()
     const wait = startWait(id, STEER)
     let message = userMessage('stop')
     agent.steer(message)
@@ -321,57 +278,8 @@ describe('a steer', () => {
     expectNothingLeft(id)
   })
 
-  it.each([
-    [
-      'withdrawn',
-      () => {
-        agent.inbox.clear()
-      },
-    ],
-    ['claimed', () => agent.inbox.claim('next-step', 1)],
-  ])('that follows one that was %s has a window of its own', async (_name, take) => {
-    const wait = startWait(startJob(new Producer()), STEER)
-    agent.steer(userMessage('stop'))
-    await advance(100)
-    take()
-    await advance(100)
-    agent.steer(userMessage('now'))
-    await advance(249)
-    expect(wait.end).toBe('waiting')
-    await advance(1)
-    expect(wait.end).toBe('steer')
-  })
-
-  it('is not seen in an inbox that throws: logged once, and neither a waiter nor output is lost', async () => {
-    const producer = new Producer()
-    const id = startJob(producer)
-    const inbox = vi.spyOn(agent, 'inbox', 'get').mockImplementation(() => {
-      throw new Error('closed')
-    })
-    const wait = startWait(id, { output: true, steer: true }, { timeoutMs: 1000 })
-    await advance(100)
-    producer.print('a')
-    expect(ctx.jobs.read(id, agent).text).toBe('a')
-    await advance(900)
-    expect(wait.end).toBe('running')
-    expect(warnings).toEqual([
-      [expect.stringMatching(/^jobs: job bash-1 is waited for .* inbox throws.*Error: closed$/)],
-    ])
-    expectNothingLeft(id)
-    inbox.mockRestore()
-  })
-
-  it('that was claimed in its window does not end the wait', async () => {
-    const wait = startWait(startJob(new Producer()), STEER)
-    agent.steer(userMessage('stop'))
-    await advance(100)
-    agent.inbox.claim('next-step', 1)
-    await advance(1000)
-    expect(wait.end).toBe('waiting')
-  })
-
-  it('does not open the window again when a second one follows', async () => {
-    const wait = startWait(startJob(new Producer()), STEER)
+  it('does not begin the grace again when it joins another one', async () => {
+    const wait = startWait(startJob(), STEER)
     agent.steer(userMessage('stop'))
     await advance(200)
     agent.steer(userMessage('now'))
@@ -381,22 +289,21 @@ describe('a steer', () => {
 
   it('is not a notice of a plugin, a prompt for the next turn, or what another agent is told', async () => {
     const other = await busyAgent('B')
-    const wait = startWait(startJob(new Producer()), { output: true, steer: true })
+    const wait = startWait(startJob(), BOTH)
     const source = { kind: 'plugin', plugin: 'tool-jobs', form: 'notice', summary: 'done' } as const
     agent.inject(createUserMessage({ content: [{ type: 'text', text: 'a job is done' }], source }))
     agent.followup(userMessage('and then'))
     const armed = vi.spyOn(globalThis, 'setTimeout')
     other.steer(userMessage('stop'))
     expect(armed).not.toHaveBeenCalled()
-    await advance(1000)
+    await advance(59_999)
     expect(wait.end).toBe('waiting')
-    expect(agent.inbox.nextStep).toHaveLength(1)
-    await advance(59_000)
+    await advance(1)
     expect(wait.end).toBe('running')
   })
 
-  it('wakes nobody who did not ask, or has no inbox', async () => {
-    const id = startJob(new Producer())
+  it('ends no wait that did not ask for it, or has no caller, or a caller without an inbox', async () => {
+    const id = startJob()
     const stranger = { id: agent.id } as Agent
     agent.steer(userMessage('stop'))
     const waits = [startWait(id, {}), startWait(id, OUTPUT), startWait(id, STEER, { caller: stranger })]
@@ -404,10 +311,26 @@ describe('a steer', () => {
     await advance(1000)
     expect(waits.map(({ end }) => end)).toEqual(['waiting', 'waiting', 'waiting'])
     expect((await anonymous).wokenBy).toBeUndefined()
+    expect(warnings).toEqual([])
   })
 
-  it('is heard though the plugin that waits is unloaded', async () => {
-    const id = startJob(new Producer())
+  it('ends no wait while the inbox throws, which is logged once; output still ends it', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    const inbox = vi.spyOn(agent, 'inbox', 'get').mockImplementation(() => {
+      throw new Error('closed')
+    })
+    const waits = [startWait(id, BOTH), startWait(id, STEER, { timeoutMs: 1000 })]
+    producer.print()
+    await advance(1000)
+    expect(waits.map(({ end }) => end)).toEqual(['output', 'running'])
+    expect(warnings).toEqual([[expect.stringMatching(/^jobs: .* agent A, whose inbox threw: Error: closed$/)]])
+    expectNothingLeft(id, producer)
+    inbox.mockRestore()
+  })
+
+  it('ends the wait though the plugin that waits is unloaded', async () => {
+    const id = startJob()
     let wait = { end: 'not started' }
     const plugin = await ctx.plugin({
       inject: ['jobs'],
@@ -425,7 +348,7 @@ describe('a steer', () => {
     expect(wait.end).toBe('steer')
   })
 
-  it('lets a wait be started while the registry is being disposed', async () => {
+  it('does not keep a wait from being started while the registry is being disposed, and is not looked for after it', async () => {
     const producer = new Producer()
     producer.cancel = () => {}
     const id = startJob(producer)
@@ -436,296 +359,83 @@ describe('a steer', () => {
     producer.settle({ status: 'killed' })
     await expect(waiting).resolves.toMatchObject({ status: 'killed' })
     await disposal
+    expect(countListeners()).not.toBe(idleListeners)
+    expect(ctx.events._hooks['agent/inbox/discarded'] ?? []).toEqual([])
   })
 
-  it('that is pending still doubles the window of each further wait, on whatever job, until it is claimed', async () => {
-    const ids = [startJob(new Producer()), startJob(new Producer())]
-    agent.steer(userMessage('stop'))
-    const windows: number[] = []
-    const waitOnce = async (round: number) => {
-      const start = performance.now()
-      const wait = startWait(ids[round % 2] ?? startJob(new Producer()), STEER)
-      while (wait.end === 'waiting') await vi.advanceTimersToNextTimerAsync()
-      expect(wait.end).toBe('steer')
-      windows.push(performance.now() - start)
-    }
-    for (let round = 0; round < 8; round += 1) await waitOnce(round)
-    expect(windows).toEqual([250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000])
+  it.each([1, 3, 5, 10])('is handed over once by %i waits in a row, on different jobs', async count => {
+    const ids = Array.from({ length: count }, () => startJob(new Producer(), agent))
+    setTimeout(() => {
+      agent.steer(userMessage('stop'))
+    }, 1000)
+    const ends: unknown[] = []
+    for (const id of ids) ends.push(await waitOut(id, STEER, 30_000))
+    expect(ends).toEqual([[1250, 'steer'], ...Array.from({ length: count - 1 }, () => [0, 'steer'])])
+  })
 
-    windows.length = 0
+  it.each([1, 3, 5, 10])('is handed over once by %i waits at the same time', async count => {
+    const waits = Array.from({ length: count }, () => startWait(startJob(new Producer(), agent), STEER))
+    await advance(1000)
+    agent.steer(userMessage('stop'))
+    expect(vi.getTimerCount()).toBe(2 * count)
+    await advance(249)
+    expect(waits.map(({ end }) => end)).toEqual(waits.map(() => 'waiting'))
+    await advance(1)
+    expect(waits.map(({ end }) => end)).toEqual(waits.map(() => 'steer'))
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('leaves a wait that goes on its own, longer grace, and ends one that begins then at once', async () => {
+    const patient = startWait(startJob(), { steer: true, graceMs: 2000 })
+    const quick = startWait(startJob(), STEER)
+    agent.steer(userMessage('stop'))
+    await advance(250)
+    expect([quick.end, patient.end]).toEqual(['steer', 'waiting'])
+    expect(await waitOut(startJob(), { steer: true, graceMs: 2000 })).toEqual([0, 'steer'])
+    await advance(1749)
+    expect(patient.end).toBe('waiting')
+    await advance(1)
+    expect(patient.end).toBe('steer')
+  })
+
+  it('slows a program down that ignores it and waits again, from the 17th time on, until it is claimed', async () => {
+    const id = startJob()
+    const waitOften = async (count: number) => {
+      const times: number[] = []
+      for (let round = 0; round < count; round += 1) {
+        const [ms, end] = await waitOut(id, STEER)
+        expect(end).toBe('steer')
+        times.push(ms)
+      }
+      return times
+    }
+    agent.steer(userMessage('stop'))
+    const once = Array.from({ length: 16 }, () => 0)
+    expect(await waitOften(25)).toEqual([250, ...once, 250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000])
+
     agent.steer(userMessage('and now'))
-    await waitOnce(0)
+    expect(await waitOften(1)).toEqual([10_000])
     agent.inbox.claim('next-step', 1)
     agent.steer(userMessage('another thing'))
-    await waitOnce(0)
-    expect(windows).toEqual([250, 250])
-  })
-})
-
-describe('output without a signal', () => {
-  it('is looked for at once and then at each interval, and comes back after the window', async () => {
-    const producer = new Producer()
-    const id = startJob(producer)
-    const wait = startWait(id, OUTPUT)
-    expect(producer.draws).toBe(1)
-    await advance(399)
-    expect(producer.draws).toBe(2)
-    producer.print('10%')
-    await advance(1)
-    expect(producer.draws).toBe(3)
-    await advance(249)
-    expect([wait.end, producer.draws]).toEqual(['waiting', 3])
-    await advance(1)
-    expect([wait.end, producer.draws]).toEqual(['output', 4])
-    expect(wait.result).toMatchObject({ status: 'running', reported: false })
-    expectNothingLeft(id)
-
-    producer.print(' 20%')
-    expect(ctx.jobs.read(id, agent).text).toBe('10% 20%')
-    expect(ctx.jobs.read(id, agent).text).toBe('')
+    expect(await waitOften(2)).toEqual([250, 0])
   })
 
-  it('that was unread at the start counts at once', async () => {
-    const producer = new Producer()
-    const id = startJob(producer)
-    ctx.jobs.read(id, agent)
-    producer.print('10%')
-    const wait = startWait(id, OUTPUT)
-    await advance(249)
-    expect(wait.end).toBe('waiting')
-    await advance(1)
-    expect(wait.end).toBe('output')
-  })
-
-  it('ends the wait in the tick of its first draw if there is no window', async () => {
-    const producer = new Producer()
-    producer.print('10%')
-    const id = startJob(producer)
-    const wait = startWait(id, { output: true, graceMs: 0 })
-    expect(waitersOf(id)).toBe(0)
-    await advance(0)
-    expect([wait.end, producer.draws]).toEqual(['output', 1])
-  })
-
-  it('is never looked for while nobody waits for it', async () => {
-    const producer = new Producer()
-    const id = startJob(producer)
-    const wait = startWait(id, STEER, { timeoutMs: 1000 })
-    await advance(1000)
-    expect([wait.end, producer.draws]).toEqual(['running', 0])
-    const second = startWait(id, OUTPUT, { timeoutMs: 1000 })
-    await advance(1000)
-    expect(second.end).toBe('running')
-    const { draws } = producer
-    await advance(60_000)
-    expect(producer.draws).toBe(draws)
-    expectNothingLeft(id)
-  })
-
-  it('is held back while it grows, but no longer than may be, with few draws', async () => {
-    const producer = new Producer()
-    const id = startJob(producer)
-    const wait = startWait(id, OUTPUT)
-    const printing = setInterval(() => {
-      producer.print('.')
-    }, 50)
-    await advance(1199)
-    expect(wait.end).toBe('waiting')
-    await advance(1)
-    expect(wait.end).toBe('output')
-    expect(producer.draws).toBeLessThan(8)
-    clearInterval(printing)
-    expect(ctx.jobs.read(id, agent).text).toBe('.'.repeat(24))
-  })
-
-  it('that was quiet for the window comes back after more of it', async () => {
-    const producer = new Producer()
-    const wait = startWait(startJob(producer), OUTPUT)
-    producer.print('a')
-    await advance(200)
-    producer.print('b')
-    await advance(250)
-    expect(wait.end).toBe('waiting')
-    await advance(249)
-    expect(wait.end).toBe('waiting')
-    await advance(1)
-    expect(wait.end).toBe('output')
-  })
-
-  it('comes back at most once in the interval, and is drawn for that only at the end of it', async () => {
-    const producer = new Producer()
-    const id = startJob(producer)
-    producer.print('a')
-    startWait(id, OUTPUT)
-    await advance(250)
-    ctx.jobs.read(id, agent)
-
-    producer.print('b')
-    const wait = startWait(id, OUTPUT)
-    const { draws } = producer
-    await advance(9999)
-    expect([wait.end, producer.draws]).toEqual(['waiting', draws])
-    await advance(1)
-    expect([wait.end, producer.draws]).toEqual(['output', draws + 1])
-  })
-
-  it('paces each job by itself', async () => {
-    for (const producer of [new Producer(), new Producer()]) {
-      producer.print('a')
-      const wait = startWait(startJob(producer), OUTPUT)
-      await advance(250)
-      expect(wait.end).toBe('output')
-    }
-  })
-
-  it('that a reader took in the window does not end the wait: it starts over', async () => {
-    const producer = new Producer()
-    const id = startJob(producer)
-    const wait = startWait(id, OUTPUT)
-    producer.print('a')
-    await advance(300)
-    const { draws } = producer
-    expect(ctx.jobs.read(id, agent).text).toBe('a')
-    await advance(199)
-    expect(producer.draws).toBe(draws + 1)
-    await advance(801)
-    expect(wait.end).toBe('waiting')
-    producer.print('b')
-    await advance(450)
-    expect(wait.end).toBe('output')
-    expect(ctx.jobs.read(id, agent).text).toBe('b')
-  })
-
-  it('that a reader took while it was held back is looked for again at once, and comes back in time', async () => {
-    const producer = new Producer()
-    const id = startJob(producer)
-    producer.print('a')
-    startWait(id, OUTPUT)
-    await advance(250)
-    const wait = startWait(id, OUTPUT)
-    producer.print('b')
-    await advance(1000)
-    expect(ctx.jobs.read(id, agent).text).toBe('ab')
-    producer.print('c')
-    await advance(8999)
-    expect(wait.end).toBe('waiting')
-    await advance(1)
-    expect(wait.end).toBe('output')
-  })
-
-  it('is not looked for on account of a wait for steers', async () => {
-    const producer = new Producer()
-    const id = startJob(producer)
-    startWait(id, OUTPUT)
-    await advance(100)
-    startWait(id, STEER)
-    expect(producer.draws).toBe(1)
-  })
-
-  it('that is held and was not read wakes the next wait too, without a poll', async () => {
-    const producer = new Producer()
-    const id = startJob(producer)
-    producer.print('a')
-    const wake = { output: true, outputIntervalMs: 1000 }
-    startWait(id, wake)
-    await advance(250)
-    const wait = startWait(id, wake)
-    await advance(999)
-    expect(wait.end).toBe('waiting')
-    await advance(1)
-    expect(wait.end).toBe('output')
-  })
-
-  it('wakes every wait on the job, and the first read takes it', async () => {
-    const producer = new Producer()
-    const id = startJob(producer)
-    const waits = [startWait(id, OUTPUT), startWait(id, OUTPUT), startWait(id, STEER)]
-    producer.print('a')
-    await advance(450)
-    expect(waits.map(({ end }) => end)).toEqual(['output', 'output', 'waiting'])
-    expect(ctx.jobs.read(id, agent).text).toBe('a')
-    expect(ctx.jobs.read(id, agent).text).toBe('')
-  })
-
-  it('is polled for once per interval, however many wait', async () => {
-    const producer = new Producer()
-    const id = startJob(producer)
-    startWait(id, OUTPUT)
-    startWait(id, { output: true, pollMs: 100 })
-    await advance(50)
-    const { draws } = producer
-    await advance(1000)
-    expect(producer.draws - draws).toBe(10)
-  })
-
-  it('is not drawn any more once 64 KiB are held, and comes back whole', async () => {
-    const producer = new Producer()
-    const id = startJob(producer)
-    producer.print('é'.repeat(16 * 1024))
-    const wait = startWait(id, OUTPUT)
-    await advance(100)
-    producer.print('é'.repeat(16 * 1024))
-    await advance(150)
-    expect([wait.end, producer.draws]).toEqual(['waiting', 2])
-    producer.print('more')
-    await advance(250)
-    expect([wait.end, producer.draws]).toEqual(['output', 2])
-    expect(ctx.jobs.read(id, agent).text).toBe(`${'é'.repeat(32 * 1024)}more`)
-  })
-
-  it('of a job that has only a final one wakes nobody', async () => {
-    const { done } = new Producer()
-    const listeners = new Set<() => void>()
-    const onOutput = (listener: () => void) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    }
-    const polled = startWait(startJob({ done, cancel: () => {} }), OUTPUT, { timeoutMs: 5000 })
-    expect(vi.getTimerCount()).toBe(1)
-    const wait = startWait(startJob({ done, cancel: () => {}, onOutput }), OUTPUT, { timeoutMs: 5000 })
-    for (const listener of listeners) listener()
-    await advance(5000)
-    expect([polled.end, wait.end]).toEqual(['running', 'running'])
-  })
-
-  it('of a producer that throws is contained: logged once, nothing lost, no output wake, the steer still heard', async () => {
-    const producer = new Producer()
-    const id = startJob(producer)
-    producer.print('kept')
-    const wait = startWait(id, { output: true, steer: true })
-    producer.broken = true
-    await advance(20_000)
-    expect(wait.end).toBe('waiting')
-    expect(warnings).toEqual([
-      [expect.stringMatching(/^jobs: job bash-1 readOutput threw while nobody read.*Error: pipe closed$/)],
-    ])
-    expect(() => ctx.jobs.read(id, agent)).toThrow('pipe closed')
-    producer.broken = false
-    producer.print(' and more')
+  it('of one agent leaves the waits of another alone', async () => {
+    const other = await busyAgent('B')
+    const id = startJob()
+    const waits = [startWait(id, STEER), startWait(id, STEER, { caller: other })]
     agent.steer(userMessage('stop'))
-    await advance(250)
-    expect(wait.end).toBe('steer')
-    expect(ctx.jobs.read(id, agent).text).toBe('kept and more')
-    expectNothingLeft(id)
-  })
-
-  it('of a producer that throws is looked for again by the next wait', async () => {
-    const producer = new Producer()
-    producer.broken = true
-    const id = startJob(producer)
-    startWait(id, OUTPUT, { timeoutMs: 1000 })
     await advance(1000)
-    producer.broken = false
-    producer.print('a')
-    const wait = startWait(id, OUTPUT)
+    expect(waits.map(({ end }) => end)).toEqual(['steer', 'waiting'])
+    other.steer(userMessage('stop'))
     await advance(250)
-    expect(wait.end).toBe('output')
+    expect(waits.map(({ end }) => end)).toEqual(['steer', 'steer'])
   })
 })
 
-describe('output with a signal', () => {
-  it('ends the wait after the window, without a draw or a poll', async () => {
-    const producer = new PushProducer()
+describe('output', () => {
+  it('ends the wait when the job is quiet, without a read, and leaves nothing behind', async () => {
+    const producer = new Producer()
     const id = startJob(producer)
     const wait = startWait(id, OUTPUT)
     expect(vi.getTimerCount()).toBe(1)
@@ -736,31 +446,18 @@ describe('output with a signal', () => {
     await advance(249)
     expect(wait.end).toBe('waiting')
     await advance(1)
-    expect([wait.end, producer.draws]).toEqual(['output', 0])
-    expectNothingLeft(id)
+    expect([wait.end, producer.reads]).toEqual(['output', 0])
+    expect(wait.result).toMatchObject({ status: 'running', reported: false, nextOutputWakeMs: 0 })
+    expectNothingLeft(id, producer)
     expect(ctx.jobs.read(id, agent).text).toBe('ab')
+    expect(producer.reads).toBe(1)
   })
 
-  it('that came before the wait and is unread ends it without a draw, and what was read does not', async () => {
-    const producer = new PushProducer()
-    const id = startJob(producer)
-    producer.print('a')
-    await advance(5000)
-    const wake = { output: true, outputIntervalMs: 0 }
-    const wait = startWait(id, wake)
-    await advance(0)
-    expect([wait.end, producer.draws]).toEqual(['output', 0])
-    ctx.jobs.read(id, agent)
-    const second = startWait(id, wake, { timeoutMs: 1000 })
-    await advance(1000)
-    expect(second.end).toBe('running')
-  })
-
-  it('is held no longer than may be while it goes on', async () => {
-    const producer = new PushProducer()
+  it('is held no longer than may be while the job goes on printing, with one timer', async () => {
+    const producer = new Producer()
     const wait = startWait(startJob(producer), OUTPUT)
     const printing = setInterval(() => {
-      producer.print('.')
+      producer.print()
     }, 100)
     await advance(500)
     // The timeout, the printing, and one timer for all the output.
@@ -772,112 +469,396 @@ describe('output with a signal', () => {
     clearInterval(printing)
   })
 
-  it('is listened to until the job has ended', async () => {
-    const producer = new PushProducer()
+  it('that is unread when the wait begins counts from there', async () => {
+    const producer = new Producer()
+    producer.print()
     const id = startJob(producer)
-    expect(producer.listeners.size).toBe(1)
-    const wait = startWait(id, OUTPUT)
-    producer.settle({ status: 'completed' })
+    await advance(5000)
+    expect(await waitOut(id, OUTPUT)).toEqual([250, 'output'])
+  })
+
+  it('that is unread when the wait begins ends it in the tick of the call if there is no grace, with the subscription gone', async () => {
+    const producer = new Producer()
+    producer.print()
+    const id = startJob(producer)
+    const wait = startWait(id, { output: true, graceMs: 0 })
+    expectNothingLeft(id, producer)
     await advance(0)
-    expect(wait.end).toBe('completed')
-    expect(producer.listeners.size).toBe(0)
-    expectNothingLeft(id)
+    expect([wait.end, producer.reads]).toEqual(['output', 0])
   })
 
-  it('is listened to no longer when the job has ended, though nobody waited', () => {
-    const producer = new PushProducer()
-    startJob(producer)
-    expect(producer.listeners.size).toBe(1)
-    producer.settle({ status: 'completed' })
-    return vi.waitFor(() => {
-      expect(producer.listeners.size).toBe(0)
-    })
-  })
-
-  it('is listened to no longer when the last wait has ended, whatever ended it', async () => {
-    const producer = new PushProducer()
+  it('that ended a wait and was not read ends the next one too', async () => {
+    const producer = new Producer()
     const id = startJob(producer)
-    const wait = startWait(id, OUTPUT)
-    const other = startWait(id, { steer: true }, { timeoutMs: 1000 })
-    producer.print('a')
-    await advance(250)
-    expect([wait.end, producer.listeners.size]).toEqual(['output', 1])
-    await advance(750)
-    expect([other.end, producer.listeners.size, producer.draws]).toEqual(['running', 0, 0])
+    producer.print()
+    expect(await waitOut(id, OUTPUT)).toEqual([250, 'output'])
+    expect(await waitOut(id, OUTPUT)).toEqual([250, 'output'])
+    ctx.jobs.read(id, agent)
+    expect(await waitOut(id, OUTPUT, 1000)).toEqual([1000, 'running'])
   })
 
-  it('is looked for once by a later wait, which listens again', async () => {
-    const producer = new PushProducer()
+  it('that was read between two waits does not end the second', async () => {
+    const producer = new Producer()
     const id = startJob(producer)
-    const wake = { output: true, outputIntervalMs: 0 }
-    startWait(id, wake, { timeoutMs: 100 })
+    const first = startWait(id, OUTPUT, { timeoutMs: 100 })
+    producer.print()
     await advance(100)
-    producer.print('in between')
-    const second = startWait(id, wake)
-    await advance(250)
-    expect([second.end, producer.draws, ctx.jobs.read(id, agent).text]).toEqual(['output', 1, 'in between'])
-    producer.draws = 0
-    const third = startWait(id, wake)
-    await advance(1000)
-    producer.print('later')
-    await advance(250)
-    expect([third.end, producer.draws, producer.listeners.size]).toEqual(['output', 1, 0])
+    expect(first.end).toBe('running')
+    ctx.jobs.read(id, agent)
+    expect(await waitOut(id, OUTPUT, 1000)).toEqual([1000, 'running'])
   })
 
-  it('is not looked for by a later wait that knows of it', async () => {
-    const producer = new PushProducer()
+  it('of a job that cannot tell of it, or has only a final one, ends no wait and is not looked for', async () => {
+    const { done } = new Producer()
+    const readOutput = vi.fn(() => 'text')
+    const onOutput = vi.fn(() => () => {})
+    const silent = startJob({ done, cancel: () => {}, readOutput })
+    const final = startJob({ done, cancel: () => {}, onOutput })
+    expect(await waitOut(silent, OUTPUT, 5000)).toEqual([5000, 'running'])
+    expect(await waitOut(final, OUTPUT, 5000)).toEqual([5000, 'running'])
+    expect([readOutput.mock.calls, onOutput.mock.calls]).toEqual([[], []])
+    expect([ctx.jobs.read(silent, agent).text, ctx.jobs.read(final, agent).text]).toEqual(['text', ''])
+  })
+
+  it('is listened to once, from the first wait that asks for it to the end of the last', async () => {
+    const producer = new Producer()
     const id = startJob(producer)
-    const wake = { output: true, outputIntervalMs: 0 }
-    startWait(id, wake)
+    const steered = startWait(id, STEER)
+    expect(producer.listeners.size).toBe(0)
+    startWait(id, OUTPUT, { timeoutMs: 100 })
+    startWait(id, BOTH, { timeoutMs: 200 })
+    expect(producer.listeners.size).toBe(1)
+    await advance(199)
+    expect(producer.listeners.size).toBe(1)
+    await advance(1)
+    expect([producer.listeners.size, steered.end]).toEqual([0, 'waiting'])
+    startWait(id, OUTPUT)
+    expect(producer.listeners.size).toBe(1)
+  })
+
+  it('that comes with the end of the wait, or after it, ends nothing', async () => {
+    const producer = new Producer()
+    let call = () => {}
+    producer.onOutput = listener => {
+      call = listener
+      return listener
+    }
+    const id = startJob(producer)
+    startWait(id, OUTPUT, { timeoutMs: 100 })
+    const steered = startWait(id, STEER)
+    await advance(100)
+    call()
+    await advance(1000)
+    expect([steered.end, vi.getTimerCount()]).toEqual(['waiting', 1])
+  })
+
+  it('that a reader took in the meantime does not end the wait: it starts over', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    const wait = startWait(id, OUTPUT)
+    producer.print('a')
+    await advance(200)
+    expect(vi.getTimerCount()).toBe(2)
+    expect(ctx.jobs.read(id, agent).text).toBe('a')
+    expect(vi.getTimerCount()).toBe(1)
+    await advance(1000)
+    expect(wait.end).toBe('waiting')
+    producer.print('b')
+    await advance(249)
+    expect(wait.end).toBe('waiting')
+    await advance(1)
+    expect(wait.end).toBe('output')
+    expect(ctx.jobs.read(id, agent).text).toBe('b')
+  })
+
+  it('that a reader could not take is still unread', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    const wait = startWait(id, OUTPUT)
+    producer.print('a')
+    producer.broken = true
+    expect(() => ctx.jobs.read(id, agent)).toThrow('pipe closed')
+    producer.broken = false
+    await advance(250)
+    expect(wait.end).toBe('output')
+    expect(ctx.jobs.read(id, agent).text).toBe('a')
+  })
+
+  it('ends every wait that is due, which counts once; the first read takes the text', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    const waits = [startWait(id, OUTPUT), startWait(id, BOTH), startWait(id, STEER)]
     producer.print('a')
     await advance(250)
-    const second = startWait(id, wake)
-    await advance(0)
-    expect([second.end, producer.draws]).toEqual(['output', 0])
+    expect(waits.map(({ end }) => end)).toEqual(['output', 'output', 'waiting'])
+    expect(ctx.jobs.read(id, agent).text).toBe('a')
+    expect(ctx.jobs.read(id, agent).text).toBe('')
+
+    for (const pace of [0, 10_000]) {
+      const wait = startWait(id, OUTPUT)
+      producer.print()
+      await advance(250)
+      expect(wait.result).toMatchObject({ wokenBy: 'output', nextOutputWakeMs: pace })
+      ctx.jobs.read(id, agent)
+    }
   })
 
-  it('may be signalled during the subscription, for what was printed before it', async () => {
-    const producer = new PushProducer()
-    producer.print('early')
-    const onOutput = producer.onOutput.bind(producer)
+  it('of a producer that throws when it is listened to ends this wait no longer, which is logged; a steer does', async () => {
+    const producer = new Producer()
+    const onOutput = vi.spyOn(producer, 'onOutput').mockImplementationOnce(listener => {
+      listener()
+      throw new Error('no events')
+    })
+    const id = startJob(producer)
+    producer.print('kept')
+    const wait = startWait(id, BOTH)
+    await advance(1000)
+    expect(wait.end).toBe('waiting')
+    expect(warnings).toEqual([[expect.stringMatching(/^jobs: job bash-1 onOutput threw .*Error: no events$/)]])
+
+    const next = startWait(id, OUTPUT)
+    await advance(250)
+    expect([next.end, wait.end, onOutput.mock.calls.length]).toEqual(['output', 'waiting', 2])
+    agent.steer(userMessage('stop'))
+    await advance(250)
+    expect(wait.end).toBe('steer')
+    expect(ctx.jobs.read(id, agent).text).toBe('kept')
+    expectNothingLeft(id, producer)
+  })
+
+  it.each<[string, (producer: Producer) => void]>([
+    [
+      'the end of the job',
+      producer => {
+        producer.settle({ status: 'completed' })
+      },
+    ],
+    [
+      'output',
+      producer => {
+        producer.print()
+      },
+    ],
+  ])(
+    'of a producer whose disposer throws: %s ends the wait all the same, and it is logged once',
+    async (_name, act) => {
+      const producer = new Producer()
+      let call = () => {}
+      producer.onOutput = listener => {
+        call = listener
+        return () => {
+          throw new Error('no such listener')
+        }
+      }
+      producer.print = () => {
+        call()
+      }
+      const id = startJob(producer)
+      const wait = startWait(id, { output: true, graceMs: 0 })
+      act(producer)
+      await advance(0)
+      expect(wait.end).toMatch(/completed|output/)
+      expect(warnings).toEqual([[expect.stringMatching(/the disposer of onOutput threw .*Error: no such listener$/)]])
+      expectNothingLeft(id)
+    },
+  )
+
+  it('may make its producer read, kill and wait inside its call', async () => {
+    const producer = new Producer()
+    const id = startJob(producer, agent)
+    let inner: Waiting | undefined
     producer.onOutput = listener => {
       listener()
-      return onOutput(listener)
+      return () => {
+        ctx.jobs.read(id, agent)
+        ctx.jobs.kill(id, agent)
+        inner ??= startWait(id, STEER)
+      }
     }
-    const wait = startWait(startJob(producer), { output: true, graceMs: 0 })
-    await advance(0)
-    expect([wait.end, producer.draws, warnings]).toEqual(['output', 0, []])
-  })
-
-  it('is polled for if the subscription fails, which is logged', async () => {
-    const producer = new PushProducer()
-    producer.onOutput = () => {
-      throw new Error('no events')
-    }
-    const wait = startWait(startJob(producer), OUTPUT)
-    expect(warnings).toEqual([[expect.stringMatching(/job bash-1 onOutput threw while nobody read.*Error: no events/)]])
     producer.print('a')
-    await advance(450)
-    expect(wait.end).toBe('output')
+    const wait = startWait(id, { output: true, graceMs: 0 })
+    await advance(0)
+    expect([wait.end, inner?.end]).toEqual(['output', 'killed'])
+    expectNothingLeft(id)
+  })
+})
+
+describe('the pace of a job', () => {
+  /** Output, then a wait to its end: how long it took, and what the caller is told. */
+  async function printAndWait(producer: Producer, id: JobId, wake = OUTPUT) {
+    const start = performance.now()
+    producer.print()
+    const wait = startWait(id, wake, { timeoutMs: 600_000 })
+    while (wait.end === 'waiting') await vi.advanceTimersToNextTimerAsync()
+    ctx.jobs.read(id, agent)
+    return [performance.now() - start, wait.result?.nextOutputWakeMs]
+  }
+
+  async function paceOf(producer: Producer, id: JobId, count: number, wake = OUTPUT) {
+    const ends: unknown[] = []
+    for (let round = 0; round < count; round += 1) ends.push(await printAndWait(producer, id, wake))
+    return ends
+  }
+
+  const GROWING = [
+    [250, 0],
+    [250, 0],
+    [250, 10_000],
+    [10_000, 10_000],
+    [10_000, 20_000],
+  ]
+
+  it('is three quick ends, then an interval that doubles, up to two minutes; a late end comes before that', async () => {
+    const producer = new Producer()
+    expect(await paceOf(producer, startJob(producer), 10)).toEqual([
+      ...GROWING,
+      [10_000, 40_000],
+      [10_000, 80_000],
+      [80_000, 120_000],
+      [120_000, 120_000],
+      [120_000, 120_000],
+    ])
   })
 
-  it('may end with a disposer that throws: the settlement goes on, and it is logged', async () => {
-    const producer = new PushProducer()
-    producer.onOutput = () => () => {
-      throw new Error('no such listener')
+  it('is its own, whatever other jobs print', async () => {
+    for (const producer of [new Producer(), new Producer()]) {
+      expect(await paceOf(producer, startJob(producer), 5)).toEqual(GROWING)
     }
-    const wait = startWait(startJob(producer), OUTPUT)
-    producer.settle({ status: 'completed' })
-    await advance(0)
-    expect(wait.end).toBe('completed')
-    expect(warnings).toEqual([[expect.stringMatching(/the disposer of onOutput threw.*Error: no such listener/)]])
+  })
+
+  it('follows the options of each wait', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    const wake = { output: true, graceMs: 10, outputIntervalMs: 100, maxOutputIntervalMs: 300 }
+    const ends = await paceOf(producer, id, 8, wake)
+    expect(ends).toEqual([
+      [10, 0],
+      [10, 0],
+      [10, 100],
+      [100, 100],
+      [100, 200],
+      [100, 300],
+      [100, 300],
+      [300, 300],
+    ])
+    expect(await printAndWait(producer, id, { ...wake, maxOutputIntervalMs: 100 })).toEqual([100, 100])
+  })
+
+  it('is none without an interval, and nothing is used up', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    const wake = { output: true, outputIntervalMs: 0 }
+    expect(await paceOf(producer, id, 20, wake)).toEqual(Array.from({ length: 20 }, () => [250, 0]))
+    expect(await paceOf(producer, id, 5)).toEqual(GROWING)
+  })
+
+  it('belongs to a wait with an interval, where one without ends at the same time', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    for (const pace of [0, 0, 10_000]) {
+      const unpaced = startWait(id, { output: true, outputIntervalMs: 0 })
+      const paced = startWait(id, OUTPUT)
+      producer.print()
+      await advance(250)
+      expect([unpaced.result?.nextOutputWakeMs, paced.result?.nextOutputWakeMs]).toEqual([0, pace])
+      ctx.jobs.read(id, agent)
+    }
+  })
+
+  it('is as at first when the job prints after a silence of six intervals', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    await paceOf(producer, id, 5)
+    const wait = startWait(id, OUTPUT, { timeoutMs: 600_000 })
+    await advance(60_000)
+    producer.print()
+    await advance(250)
+    expect(wait.result).toMatchObject({ wokenBy: 'output', nextOutputWakeMs: 0 })
+    ctx.jobs.read(id, agent)
+    expect(await paceOf(producer, id, 4)).toEqual(GROWING.slice(1))
+  })
+
+  it('knows the silence before a wait that begins with nothing unread', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    await paceOf(producer, id, 5)
+    await advance(59_900)
+    const wait = startWait(id, OUTPUT)
+    await advance(100)
+    producer.print()
+    await advance(250)
+    expect(wait.result).toMatchObject({ wokenBy: 'output', nextOutputWakeMs: 0 })
+  })
+
+  it.each<[string, (producer: Producer, id: JobId) => Promise<void>]>([
+    [
+      'a shorter silence',
+      async () => {
+        await advance(59_999)
+      },
+    ],
+    [
+      'a silence in which a text was read',
+      async (producer, id) => {
+        await advance(1)
+        producer.print()
+        await advance(1)
+        ctx.jobs.read(id, agent)
+        await advance(59_999)
+      },
+    ],
+  ])('is not as at first after %s', async (_name, pass) => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    await paceOf(producer, id, 7)
+    await pass(producer, id)
+    const wait = startWait(id, OUTPUT, { timeoutMs: 600_000 })
+    producer.print()
+    await advance(250)
+    expect(wait.end).toBe('waiting')
+  })
+
+  it('is not as at first for what nobody listened to, which is unread when the wait begins', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    await paceOf(producer, id, 7)
+    await advance(65_000)
+    producer.print()
+    expect(await waitOut(id, OUTPUT)).toEqual([80_000 - 65_000, 'output'])
+  })
+
+  it('is as at first after a silence in which nothing came but timeouts, steers and empty reads', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    await paceOf(producer, id, 5)
+    await waitOut(id, OUTPUT, 20_000)
+    expect(ctx.jobs.read(id, agent).text).toBe('')
+    agent.steer(userMessage('stop'))
+    expect(await waitOut(id, BOTH)).toEqual([250, 'steer'])
+    agent.inbox.claim('next-step', 1)
+    await advance(39_750)
+    const wait = startWait(id, OUTPUT)
+    producer.print()
+    await advance(250)
+    expect(wait.result).toMatchObject({ wokenBy: 'output', nextOutputWakeMs: 0 })
+  })
+
+  it('is begun by a first end however late, and its interval by the end, not by its timer', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    await paceOf(producer, id, 2)
+    const wait = startWait(id, OUTPUT)
+    producer.print()
+    const now = performance.now.bind(performance)
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + 5000)
+    await advance(250)
+    expect(wait.result).toMatchObject({ wokenBy: 'output', nextOutputWakeMs: 10_000 })
+    expect(await waitOut(id, OUTPUT)).toEqual([10_000, 'output'])
   })
 })
 
 describe('precedence', () => {
-  const BOTH: JobWakeOptions = { output: true, steer: true }
-
-  it.each([
+  const triggers: [string, (producer: Producer) => void][] = [
     [
       'a steer',
       () => {
@@ -886,12 +867,14 @@ describe('precedence', () => {
     ],
     [
       'output',
-      (producer: Producer) => {
-        producer.print('a')
+      producer => {
+        producer.print()
       },
     ],
-  ])('the end of the job wins over the window of %s', async (_name, trigger) => {
-    const producer = new PushProducer()
+  ]
+
+  it.each(triggers)('the end of the job wins over %s that is not due yet', async (_name, trigger) => {
+    const producer = new Producer()
     const id = startJob(producer)
     const wait = startWait(id, BOTH)
     trigger(producer)
@@ -900,120 +883,136 @@ describe('precedence', () => {
     await advance(1)
     expect(wait.result).toEqual(ctx.jobs.get(id, agent))
     expect(wait.result).toMatchObject({ status: 'completed', reported: true })
-    expectNothingLeft(id)
+    expectNothingLeft(id, producer)
   })
 
-  it.each([
-    [
-      'a steer',
-      () => {
-        agent.steer(userMessage('stop'))
-      },
-    ],
-    [
-      'output',
-      (producer: Producer) => {
-        producer.print('a')
-      },
-    ],
-  ])("the caller's abort wins over the window of %s, and nothing is lost", async (_name, trigger) => {
+  it.each(triggers)('the end of the job ends all of its waits, though %s is due by then', async (_name, trigger) => {
     const producer = new Producer()
     const id = startJob(producer)
-    const controller = new AbortController()
+    const waits = Array.from({ length: 3 }, () => startWait(id, BOTH))
     trigger(producer)
-    const wait = startWait(id, BOTH, { signal: controller.signal })
     await advance(249)
-    controller.abort()
-    expectNothingLeft(id)
-    await advance(1000)
-    expect(wait.end).toBe('Error: wait aborted')
-    producer.print('b')
-    expect(ctx.jobs.read(id, agent).text).toMatch(/^a?b$/)
+    producer.settle({ status: 'completed' })
+    const now = performance.now.bind(performance)
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + 5000)
+    await advance(0)
+    expect(waits.map(({ end }) => end)).toEqual(['completed', 'completed', 'completed'])
+    expectNothingLeft(id, producer)
   })
 
-  it('the abort wins over output that comes because of it', async () => {
-    const producer = new PushProducer()
-    const controller = new AbortController()
-    controller.signal.addEventListener('abort', () => {
-      producer.print('bye')
-    })
-    const id = startJob(producer)
-    const wait = startWait(id, { output: true, graceMs: 0 }, { signal: controller.signal })
-    controller.abort()
-    await advance(0)
-    expect(wait.end).toBe('Error: wait aborted')
-    const next = startWait(id, { output: true, graceMs: 0 })
-    await advance(0)
-    expect(next.end).toBe('output')
-  })
-
-  it.each([
-    [
-      'a steer',
-      () => {
-        agent.steer(userMessage('stop'))
-      },
-    ],
-    [
-      'output',
-      (producer: Producer) => {
-        producer.print('a')
-      },
-    ],
-  ])('the timeout wins over %s that is due at the same time or later', async (_name, trigger) => {
-    for (const timeoutMs of [250, 249]) {
-      const producer = new PushProducer()
+  it.each(triggers)(
+    "the caller's abort wins over %s that is not due yet, and nothing is lost",
+    async (_name, trigger) => {
+      const producer = new Producer()
       const id = startJob(producer)
-      const wait = startWait(id, { ...BOTH, graceMs: 250 }, { timeoutMs, caller: await busyAgent(`T${timeoutMs}`) })
-      const plain = startWait(id, BOTH, { timeoutMs })
+      const controller = new AbortController()
+      const wait = startWait(id, BOTH, { signal: controller.signal })
       trigger(producer)
-      await advance(timeoutMs)
-      expect([wait.end, plain.end].filter(end => end !== 'waiting')).not.toContain('output')
-      await advance(1)
-      expect(plain.end).toBe('running')
-      expect(plain.result).not.toHaveProperty('wokenBy')
-      agent.inbox.clear()
-    }
-  })
+      await advance(249)
+      controller.abort()
+      expectNothingLeft(id, producer)
+      await advance(1000)
+      expect(wait.end).toBe('Error: wait aborted')
+      producer.print('b')
+      expect(ctx.jobs.read(id, agent).text).toMatch(/^\.?b$/)
+    },
+  )
+
+  it.each(triggers)(
+    'the abort wins over %s that comes because of it, in every wait that it ends',
+    async (_name, trigger) => {
+      const producer = new Producer()
+      const controller = new AbortController()
+      controller.signal.addEventListener('abort', () => {
+        trigger(producer)
+      })
+      const id = startJob(producer)
+      const wake = { ...BOTH, graceMs: 0 }
+      const waits = Array.from({ length: 3 }, () => startWait(id, wake, { signal: controller.signal }))
+      controller.abort()
+      await advance(0)
+      expect(waits.map(({ end }) => end)).toEqual(waits.map(() => 'Error: wait aborted'))
+      expect(await waitOut(id, wake)).toEqual([0, _name === 'output' ? 'output' : 'steer'])
+    },
+  )
+
+  it.each(triggers)(
+    'the timeout wins over %s that is due with it or later, and no other timer is set',
+    async (_name, trigger) => {
+      for (const timeoutMs of [250, 249]) {
+        const producer = new Producer()
+        const id = startJob(producer)
+        const wait = startWait(id, BOTH, { timeoutMs })
+        trigger(producer)
+        expect(vi.getTimerCount()).toBe(1)
+        await advance(timeoutMs)
+        expect(wait.end).toBe('running')
+        expect(wait.result).not.toHaveProperty('wokenBy')
+        agent.inbox.clear()
+      }
+    },
+  )
 
   it('the timeout wins over output that comes at the very time of it', async () => {
-    const producer = new PushProducer()
+    const producer = new Producer()
     const id = startJob(producer)
     setTimeout(() => {
-      producer.print('a')
+      producer.print()
     }, 100)
     const wait = startWait(id, { output: true, graceMs: 0 }, { timeoutMs: 100 })
     await advance(100)
     expect(wait.end).toBe('running')
   })
 
-  it('a steer wins over output that is due at the same time', async () => {
-    const producer = new PushProducer()
-    const id = startJob(producer)
-    const wait = startWait(id, BOTH)
-    producer.print('a')
-    agent.steer(userMessage('stop'))
-    await advance(250)
-    expect(wait.end).toBe('steer')
-    expect(ctx.jobs.read(id, agent).text).toBe('a')
+  it('a steer wins over output that is unread when the wait begins, also without a grace', async () => {
+    for (const graceMs of [250, 0]) {
+      const producer = new Producer()
+      const id = startJob(producer)
+      producer.print('a')
+      agent.steer(userMessage('stop'))
+      expect(await waitOut(id, { ...BOTH, graceMs })).toEqual([graceMs, 'steer'])
+      expect(ctx.jobs.read(id, agent).text).toBe('a')
+      agent.inbox.claim('next-step', 1)
+    }
   })
 
-  it('output that is due first does not wait for the steer', async () => {
-    const producer = new PushProducer()
-    const wait = startWait(startJob(producer), BOTH)
-    producer.print('a')
+  it('output does not end a wait while a steer is in its grace, but does if that is withdrawn', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    const both = startWait(id, BOTH)
+    const other = startWait(id, OUTPUT)
+    producer.print()
     await advance(100)
     agent.steer(userMessage('stop'))
     await advance(150)
-    expect(wait.end).toBe('output')
+    expect([both.end, other.end]).toEqual(['waiting', 'output'])
+    await advance(50)
+    agent.inbox.clear()
+    await advance(0)
+    expect(both.end).toBe('output')
+    expectNothingLeft(id, producer)
+  })
+
+  it('output that came in the grace of a steer does not end the wait, and the steer does in time', async () => {
+    const producer = new Producer()
+    const wait = startWait(startJob(producer), BOTH)
+    agent.steer(userMessage('stop'))
+    for (let time = 0; time < 240; time += 40) {
+      await advance(40)
+      producer.print()
+    }
+    await advance(9)
+    expect(wait.end).toBe('waiting')
+    await advance(1)
+    expect(wait.end).toBe('steer')
   })
 })
 
-describe('a woken wait', () => {
+describe('a wait that output or a steer has ended', () => {
   it('does not keep the end of the job from being announced, not even in the same tick', async () => {
     const announced: JobSnapshot[] = []
     ctx.jobs.onJobDone(snapshot => void announced.push(snapshot))
-    const producer = new PushProducer()
+    const producer = new Producer()
     const id = startJob(producer, agent)
     const wait = startWait(id, { output: true, graceMs: 0 })
     producer.print('a')
@@ -1026,19 +1025,19 @@ describe('a woken wait', () => {
   })
 
   it('leaves the waits beside it alone, with their own time', async () => {
-    const producer = new PushProducer()
+    const producer = new Producer()
     const id = startJob(producer)
-    const patient = startWait(id, { output: true, graceMs: 1000, outputIntervalMs: 0 })
+    const patient = startWait(id, { output: true, graceMs: 1000 })
     const plain = ctx.jobs.wait(id, 5000, agent)
     const quick = startWait(id, { output: true, graceMs: 10 })
-    producer.print('a')
+    producer.print()
     await advance(10)
     expect([quick.end, patient.end]).toEqual(['output', 'waiting'])
     await advance(990)
     expect(patient.end).toBe('output')
     await advance(4000)
     await expect(plain).resolves.toMatchObject({ status: 'running' })
-    expectNothingLeft(id)
+    expectNothingLeft(id, producer)
   })
 
   it('is not forgotten when a wait beside it ends by its timeout', async () => {
@@ -1046,16 +1045,33 @@ describe('a woken wait', () => {
     const id = startJob(producer)
     const wait = startWait(id, OUTPUT)
     startWait(id, OUTPUT, { timeoutMs: 100 })
+    producer.print()
     await advance(100)
-    producer.print('a')
-    await advance(350)
+    expect(vi.getTimerCount()).toBe(2)
+    await advance(150)
     expect(wait.end).toBe('output')
   })
 
-  it('is refused with bad options, by name, before the wait begins', async () => {
-    const id = startJob(new Producer())
-    await expect(ctx.jobs.wait(id, 1000, agent, undefined, { pollMs: 0 })).rejects.toThrow('invalid pollMs')
-    expectNothingLeft(id)
+  it('leaves no timer behind for what only it waited for', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    const controller = new AbortController()
+    startWait(id, STEER)
+    const wait = startWait(id, OUTPUT, { signal: controller.signal })
+    producer.print()
+    expect(vi.getTimerCount()).toBe(3)
+    controller.abort()
+    expect(vi.getTimerCount()).toBe(1)
+    await advance(0)
+    expect(wait.end).toBe('Error: wait aborted')
+  })
+
+  it('is refused with bad options, by name, before it begins', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    const refused = ctx.jobs.wait(id, 1000, agent, undefined, { output: true, graceMs: -1 })
+    await expect(refused).rejects.toThrow('invalid graceMs')
+    expectNothingLeft(id, producer)
   })
 
   it('may have the longest times there are, at any fraction of a millisecond', async () => {
@@ -1064,33 +1080,19 @@ describe('a woken wait', () => {
     const most = 2 ** 31 - 1
     const producer = new Producer()
     const id = startJob(producer)
-    const wake = { output: true, graceMs: most, maxHoldMs: most, outputIntervalMs: most, pollMs: most }
+    const wake = { output: true, graceMs: most, maxHoldMs: most, outputIntervalMs: most }
     const wait = startWait(id, wake, { timeoutMs: most })
+    producer.print()
     await advance(1000)
-    expect([wait.end, producer.draws]).toEqual(['waiting', 1])
+    expect([wait.end, vi.getTimerCount()]).toEqual(['waiting', 1])
   })
 
   it('does not begin again when its timer comes a fraction early', async () => {
-    const wait = startWait(startJob(new Producer()), STEER)
+    const wait = startWait(startJob(), STEER)
     agent.steer(userMessage('stop'))
     const now = performance.now.bind(performance)
     vi.spyOn(performance, 'now').mockImplementation(() => now() - 0.5)
     await advance(250)
     expect(wait.end).toBe('steer')
-  })
-
-  it('paces the next one from when it came, though its timer was late', async () => {
-    const producer = new PushProducer()
-    const id = startJob(producer)
-    producer.print('a')
-    startWait(id, OUTPUT)
-    const now = performance.now.bind(performance)
-    vi.spyOn(performance, 'now').mockImplementation(() => now() + 5000)
-    await advance(250)
-    const wait = startWait(id, OUTPUT)
-    await advance(9999)
-    expect(wait.end).toBe('waiting')
-    await advance(1)
-    expect(wait.end).toBe('output')
   })
 })
