@@ -65,7 +65,7 @@ export function apply(ctx: Context, config: Config): void {
   if (!Number.isSafeInteger(maxConsecutiveWakes)) {
     throw new Error(`tool-jobs: maxConsecutiveWakes (${maxConsecutiveWakes}) must be a whole number of turns`)
   }
-  const wakes = wakeSettings(config)
+  const wakes = wakeSettings(config, ctx)
 
   const limitFor = watchResultLimits(ctx)
   ctx.jobs.attachController('tool-jobs')

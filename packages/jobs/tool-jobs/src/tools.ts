@@ -84,11 +84,12 @@ export function jobOutputTool(ctx: Context, times: WaitTimes, wakes: WakeSetting
     async execute(args, { agent: caller, signal }) {
       const id = jobIdOf(args.job_id)
       const timeoutMs = Math.min(args.timeout_ms ?? times.waitTimeoutMs, times.maxWaitTimeoutMs)
-      const call = { id, timeoutMs, caller, signal, wakeOnOutput: args.wake_on_output }
+      const wakeOnOutput = args.wake_on_output
+      const call = { id, timeoutMs, maxTimeoutMs: times.maxWaitTimeoutMs, caller, signal, wakeOnOutput }
       const ended = args.wait === true ? await waitForJob(ctx.jobs, wakes, call) : undefined
-      const { text, snapshot } = ctx.jobs.read(id, caller)
-      const wake = ended && wakeOf(ended, snapshot.status, wakes)
-      return { text, job: publicSnapshot(snapshot), ...(wake && { wake }) }
+      const read = ctx.jobs.read(id, caller)
+      const wake = ended && wakeOf(ended, read, wakes)
+      return { text: read.text, job: publicSnapshot(read.snapshot), ...(wake && { wake }) }
     },
   })
 }

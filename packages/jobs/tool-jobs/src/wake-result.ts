@@ -1,88 +1,102 @@
 /**
  * The early end of a `job_output` wait: what ends it, what the model is told, and the settings of both.
  *
- * | the wait ended by | `deliver` | the value's `wake`   |
- * | ----------------- | --------- | -------------------- |
- * | a steer           | any       | `STEER_PREEMPTED`    |
- * | output            | `wrap`    | `JOB_OUTPUT_RESUMED` |
- * | output            | `cut`     | none                 |
- * | output            | `off`     | it does not end so   |
- * | anything else     | any       | none                 |
+ * | the wait ended by | `deliver` | the value's `wake`                                  |
+ * | ----------------- | --------- | --------------------------------------------------- |
+ * | a steer           | any       | `STEER_PREEMPTED`                                   |
+ * | output            | `wrap`    | `JOB_OUTPUT_RESUMED`, if the read returned any text |
+ * | output            | `cut`     | none                                                |
+ * | output            | `off`     | it does not end so                                  |
+ * | anything else     | any       | none                                                |
  *
- * A job that has ended by the time of the read gives no `wake`: its result is the news.
+ * A job that has ended by the time of the read gives no `wake`: its result is the news. Over a registry whose waits take
+ * no wake options, the settings ask for none, whatever the configuration says.
  * @module @deepseek-ai/dsh-tool-jobs/wake-result
  */
+import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
-import type { JobId, JobRegistry, JobSnapshot, JobWaitResult, JobWakeOptions } from '@deepseek-ai/dsh-jobs'
-import type { ParameterSchemaSpec, ValueSchemaSpec } from '@deepseek-ai/dsh-tools'
+import type { JobId, JobRead, JobRegistry, JobWaitResult, JobWakeOptions } from '@deepseek-ai/dsh-jobs'
+import type { InferValue, ParameterSchemaSpec, ValueSchemaSpec } from '@deepseek-ai/dsh-tools'
 import z from '@deepseek-ai/schemastery'
 
-/** Configures which events end a wait early, and how patiently. */
+/** Configures which events end a wait early, and how patiently. Times are milliseconds. */
 export interface WakeConfig {
   /** Whether a message of the agent's user ends its waits (default true). */
   wakeOnSteer?: boolean
   /** What new output does: end the wait and say so, end it as an ordinary read, or nothing (default `wrap`). */
   deliver?: 'wrap' | 'cut' | 'off'
-  /** Settle window after a trigger, in milliseconds (default 250). */
+  /** Settle window after a trigger (default 250). */
   graceMs?: number
-  /** Longest time output is held back while the job keeps printing, in milliseconds (default 1,000). */
+  /** Longest time output is held back while the job keeps printing (default 1,000). */
   maxHoldMs?: number
-  /** At most one wake by output per job in this time, in milliseconds (default 10,000; 0 = no pacing). */
+  /** The first interval between two ends by output on one job (default 10,000; 0 = no pacing). It doubles each time. */
   outputIntervalMs?: number
-  /** Poll interval for a producer that gives no signal, in milliseconds (default 200). */
-  pollMs?: number
-  /** The next `timeout_ms` to suggest after a wake by output, in milliseconds (default: none is suggested). */
+  /** The longest such interval (default 120,000, or `outputIntervalMs` if that is more). */
+  maxOutputIntervalMs?: number
+  /** The `timeout_ms` to suggest after an end by output (default: what is left of the wait, or until output ends the next). */
   resumeTimeoutMs?: number
+  /** Taken and not used: no job is polled. */
+  pollMs?: number
 }
 
 /** Node's timers turn a longer delay into one millisecond. */
-const MAX_DELAY_MS = 2_147_483_647
-
-const delay = (minMs: number) => z.number().min(minMs).max(MAX_DELAY_MS)
+const delay = () => z.number().min(0).max(2_147_483_647)
 
 /** The settings' part of the plugin's schema. */
 export const WAKE_FIELDS = {
   wakeOnSteer: z.boolean().default(true),
   deliver: z.union(['wrap', 'cut', 'off'] as const).default('wrap'),
-  graceMs: delay(0).default(250),
-  maxHoldMs: delay(0).default(1_000),
-  outputIntervalMs: delay(0).default(10_000),
-  pollMs: delay(1).default(200),
-  resumeTimeoutMs: delay(0),
+  graceMs: delay().default(250),
+  maxHoldMs: delay().default(1_000),
+  outputIntervalMs: delay().default(10_000),
+  maxOutputIntervalMs: delay(),
+  resumeTimeoutMs: delay(),
+  pollMs: delay(),
 }
 
 /** The settings with every default in place. */
-export type WakeSettings = Required<Omit<WakeConfig, 'resumeTimeoutMs'>> & Pick<WakeConfig, 'resumeTimeoutMs'>
-
-const DELAYS = ['graceMs', 'maxHoldMs', 'outputIntervalMs', 'pollMs', 'resumeTimeoutMs'] as const
+export type WakeSettings = Required<Omit<WakeConfig, 'resumeTimeoutMs' | 'pollMs'>>
+  & Pick<WakeConfig, 'resumeTimeoutMs'>
 
 /**
- * Put the defaults in place.
+ * Whether the waits of a registry take wake options. The number of parameters that its `wait` declares is all there is to
+ * tell by: the published registry's has four and drops a fifth, this contract's has five, a wrapper's that hands all on none.
+ */
+function takesWakes(jobs: JobRegistry): boolean {
+  return jobs.wait.length === 0 || jobs.wait.length > 4
+}
+
+/**
+ * Put the defaults in place, and say in the log what cannot be had.
  * @param config - the plugin's configuration.
- * @returns the settings.
+ * @param ctx - the plugin's context.
+ * @returns the settings; over a registry whose waits take no wake options, nothing ends a wait early.
  * @throws an error that names the field, if a value is out of range.
  */
-export function wakeSettings(config: WakeConfig): WakeSettings {
-  const settings = z.object(WAKE_FIELDS)(config)
+export function wakeSettings(config: WakeConfig, ctx: Context): WakeSettings {
+  const fields = z.object(WAKE_FIELDS)(config)
+  const { wakeOnSteer, deliver, outputIntervalMs } = fields
+  const { maxOutputIntervalMs = Math.max(120_000, outputIntervalMs) } = config
+  const settings = { ...fields, maxOutputIntervalMs }
   // No range of a schema keeps NaN out.
-  const field = DELAYS.find(delayField => Number.isNaN(settings[delayField]))
+  const [field] = Object.entries(settings).find(([, value]) => Number.isNaN(value)) ?? []
   if (field !== undefined) throw new Error(`tool-jobs: ${field} (NaN) must be a number of milliseconds`)
-  return settings
+  if (maxOutputIntervalMs < outputIntervalMs) {
+    throw new Error(
+      `tool-jobs: maxOutputIntervalMs (${maxOutputIntervalMs}) is less than outputIntervalMs (${outputIntervalMs})`,
+    )
+  }
+  if (config.pollMs !== undefined)
+    ctx.logger.warn('tool-jobs: pollMs is no longer needed: no job is polled; leave it out')
+  if (takesWakes(ctx.jobs) || (!wakeOnSteer && deliver === 'off')) return settings
+  ctx.logger.warn(
+    'tool-jobs: no wait of job_output ends at a message of the user or at output, since the waits of the loaded job registry'
+      + ' take no wake options; what is missing is the @deepseek-ai/dsh-jobs-local of the same release',
+  )
+  return { ...settings, wakeOnSteer: false, deliver: 'off' }
 }
 
-/** What a wait that was woken early tells the model and its programs. Times are whole milliseconds. */
-export interface JobWake {
-  /** What woke it: a message of the user, or output of the job. */
-  code: 'STEER_PREEMPTED' | 'JOB_OUTPUT_RESUMED'
-  /** How long the wait took. */
-  waitedMs: number
-  /** What was left of the time it was given. */
-  remainingMs: number
-  /** The suggested `timeout_ms` of the next wait. */
-  resumeTimeoutMs?: number
-}
-
-/** The `wake` of the output schema. */
+/** The `wake` of the output schema. Times are whole milliseconds. */
 export const WAKE_SCHEMA = {
   type: 'object',
   additionalProperties: false,
@@ -99,6 +113,9 @@ export const WAKE_SCHEMA = {
     resumeTimeoutMs: { type: 'integer', description: 'Suggested timeout_ms of the next wait.' },
   },
 } as const satisfies ValueSchemaSpec
+
+/** What a wait that ended early tells the model and its programs. */
+export type JobWake = InferValue<typeof WAKE_SCHEMA>
 
 /**
  * Say in one sentence what ends a wait early and what to do then.
@@ -141,6 +158,8 @@ export interface WaitCall {
   readonly id: JobId
   /** The time it is given, in milliseconds. */
   readonly timeoutMs: number
+  /** The time that any wait may be given, in milliseconds. */
+  readonly maxTimeoutMs: number
   readonly caller: Agent | undefined
   readonly signal: AbortSignal
   /** The call's `wake_on_output`. */
@@ -148,17 +167,16 @@ export interface WaitCall {
 }
 
 /** How a wait ended. */
-export interface EndedWait {
-  readonly wokenBy: JobWaitResult['wokenBy']
+export interface EndedWait
+  extends Pick<WaitCall, 'timeoutMs' | 'maxTimeoutMs'>, Pick<JobWaitResult, 'wokenBy' | 'nextOutputWakeMs'> {
   readonly waitedMs: number
-  readonly timeoutMs: number
 }
 
 /** Which events end a wait, in the registry's terms; none at all if the settings and the call ask for none. */
 function wakeOptions(settings: WakeSettings, wakeOnOutput = true): JobWakeOptions | undefined {
-  const { wakeOnSteer: steer, graceMs, maxHoldMs, outputIntervalMs } = settings
-  const output = settings.deliver !== 'off' && wakeOnOutput
-  return output || steer ? { output, steer, graceMs, maxHoldMs, outputIntervalMs } : undefined
+  const { wakeOnSteer: steer, deliver, graceMs, maxHoldMs, outputIntervalMs, maxOutputIntervalMs } = settings
+  const output = deliver !== 'off' && wakeOnOutput
+  return output || steer ? { output, steer, graceMs, maxHoldMs, outputIntervalMs, maxOutputIntervalMs } : undefined
 }
 
 /**
@@ -171,40 +189,54 @@ function wakeOptions(settings: WakeSettings, wakeOnOutput = true): JobWakeOption
 export async function waitForJob(jobs: JobRegistry, settings: WakeSettings, call: WaitCall): Promise<EndedWait> {
   const { id, timeoutMs, caller, signal, wakeOnOutput } = call
   const startedAt = performance.now()
-  const { wokenBy } = await jobs.wait(id, timeoutMs, caller, signal, wakeOptions(settings, wakeOnOutput))
-  return { wokenBy, waitedMs: performance.now() - startedAt, timeoutMs }
+  const job = await jobs.wait(id, timeoutMs, caller, signal, wakeOptions(settings, wakeOnOutput))
+  return { ...call, ...job, waitedMs: performance.now() - startedAt }
+}
+
+/** How much longer than until output may end it the next wait is given, so that it does not end by its timeout before. */
+const BEYOND_OUTPUT_MS = 5_000
+
+/** A shorter wait is not worth a model step. */
+const LEAST_SUGGESTED_MS = 1_000
+
+/**
+ * The time to suggest for the next wait: never this call's own, since the harness tells a model that repeats a call with
+ * the same arguments that it makes no progress.
+ */
+function nextTimeoutMs({ timeoutMs, maxTimeoutMs, waitedMs, nextOutputWakeMs = 0 }: EndedWait, configuredMs?: number) {
+  const best = Math.max(timeoutMs - waitedMs, nextOutputWakeMs + BEYOND_OUTPUT_MS)
+  const choices = [configuredMs ?? best, best, best + 1_000].map(ms => Math.floor(Math.min(ms, maxTimeoutMs)))
+  return choices.find(ms => ms !== timeoutMs) ?? maxTimeoutMs - 1_000
 }
 
 /**
  * What the result says about an early end.
  * @param ended - how the wait ended.
- * @param status - the job's status at the read that followed.
+ * @param read - the read that followed.
  * @param settings - the settings.
  * @returns the value's `wake`, if it has one.
  */
-export function wakeOf(
-  { wokenBy, waitedMs, timeoutMs }: EndedWait,
-  status: JobSnapshot['status'],
-  { deliver, resumeTimeoutMs = 0 }: WakeSettings,
-): JobWake | undefined {
-  if (wokenBy === undefined || (status !== 'running' && status !== 'stopping')) return undefined
+export function wakeOf(ended: EndedWait, read: JobRead, settings: WakeSettings): JobWake | undefined {
+  const { wokenBy, waitedMs, timeoutMs } = ended
+  if (wokenBy === undefined || read.snapshot.finishedAt !== undefined) return undefined
   const times = { waitedMs: Math.floor(waitedMs), remainingMs: Math.max(0, Math.floor(timeoutMs - waitedMs)) }
   if (wokenBy === 'steer') return { code: 'STEER_PREEMPTED', ...times }
-  if (deliver === 'cut') return undefined
-  const resume = Math.min(Math.floor(resumeTimeoutMs), times.remainingMs)
-  return { code: 'JOB_OUTPUT_RESUMED', ...times, ...(resume > 0 && { resumeTimeoutMs: resume }) }
+  // Of several agents that wait for one job, only the first to read gets the text.
+  if (settings.deliver === 'cut' || read.text === '') return undefined
+  const next = nextTimeoutMs(ended, settings.resumeTimeoutMs)
+  return { code: 'JOB_OUTPUT_RESUMED', ...times, ...(next >= LEAST_SUGGESTED_MS && { resumeTimeoutMs: next }) }
 }
 
 /** The line that tells the model what happened and what to do. */
-function wakeLine({ code, remainingMs, resumeTimeoutMs }: JobWake): string {
+function wakeLine({ code, resumeTimeoutMs }: JobWake): string {
   switch (code) {
     case 'STEER_PREEMPTED':
       return `[wake: ${code}; the user has sent a message; finish this step so that it can be read; the job goes on]`
     case 'JOB_OUTPUT_RESUMED': {
-      const next = resumeTimeoutMs === undefined ? 'wait again' : `wait again with timeout_ms ${resumeTimeoutMs}`
+      const time = resumeTimeoutMs === undefined ? '' : `, timeout_ms: ${resumeTimeoutMs}`
       return (
-        `[wake: ${code}; the job printed output and is still running; ${remainingMs} ms of the wait were left;`
-        + ` ${next} for more, or with wake_on_output: false for the end only]`
+        `[wake: ${code}; the job printed output and is still running; for more, call job_output again with`
+        + ` wait: true${time}; for the end only, add wake_on_output: false]`
       )
     }
   }

@@ -16,7 +16,6 @@ describe('the configuration', () => {
       graceMs: 250,
       maxHoldMs: 1_000,
       outputIntervalMs: 10_000,
-      pollMs: 200,
     })
   })
 
@@ -31,8 +30,10 @@ describe('the configuration', () => {
     ['graceMs', -1],
     ['maxHoldMs', 2_147_483_648],
     ['outputIntervalMs', -0.1],
-    ['pollMs', 0],
+    ['maxOutputIntervalMs', -1],
+    ['maxOutputIntervalMs', '2min'],
     ['resumeTimeoutMs', -5],
+    ['pollMs', 'often'],
   ])('refuses %s: %j at load, by name', async (field, value) => {
     expect(() => Config({ [field]: value })).toThrow(field)
     await expect(newWorld({ config: { [field]: value } })).rejects.toThrow(field)
@@ -50,13 +51,19 @@ describe('the configuration', () => {
     [{ maxConsecutiveWakes: NaN }, 'maxConsecutiveWakes (NaN)'],
     [{ graceMs: NaN }, 'tool-jobs: graceMs (NaN) must be a number of milliseconds'],
     [{ resumeTimeoutMs: NaN }, 'resumeTimeoutMs (NaN)'],
+    [
+      { outputIntervalMs: 500, maxOutputIntervalMs: 499 },
+      'tool-jobs: maxOutputIntervalMs (499) is less than outputIntervalMs (500)',
+    ],
   ])('refuses what no schema sees: %j', async (config, message) => {
     await expect(newWorld({ config })).rejects.toThrow(message)
   })
 
   it('allows the shortest of everything', async () => {
     const config = { waitTimeoutMs: 1, maxWaitTimeoutMs: 1, maxConsecutiveWakes: 1, graceMs: 0, maxHoldMs: 0 }
-    await expect(newWorld({ config: { ...config, outputIntervalMs: 0, pollMs: 1 } })).resolves.toBeDefined()
+    await expect(
+      newWorld({ config: { ...config, outputIntervalMs: 0, maxOutputIntervalMs: 0 } }),
+    ).resolves.toBeDefined()
   })
 
   it('has the same defaults for a configuration that no schema has seen', async () => {

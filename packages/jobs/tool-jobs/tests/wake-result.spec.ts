@@ -3,7 +3,7 @@ import { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import { AgentLoop } from '@deepseek-ai/dsh-agent-loop'
 import { mountAgentLoopTestDependencies } from '@deepseek-ai/dsh-agent-loop-testkit'
-import type { JobId, JobOutcome } from '@deepseek-ai/dsh-jobs'
+import type { JobId, JobOutcome, JobRead } from '@deepseek-ai/dsh-jobs'
 import { LocalJobRegistry } from '@deepseek-ai/dsh-jobs-local'
 import { CallId, createUserMessage, LlmAdapter, type StreamChunk } from '@deepseek-ai/dsh-llm'
 import { SessionId } from '@deepseek-ai/dsh-session'
@@ -17,34 +17,48 @@ import {
   wakeParameters,
   wakeSettings,
   type JobWake,
+  type EndedWait,
   type WakeConfig,
+  type WakeSettings,
 } from '../src/wake-result.ts'
 
 const STEER_LINE =
   '[wake: STEER_PREEMPTED; the user has sent a message; finish this step so that it can be read; the job goes on]'
-const OUTPUT_LINE =
-  '[wake: JOB_OUTPUT_RESUMED; the job printed output and is still running; 29250 ms of the wait were left;'
-  + ' wait again for more, or with wake_on_output: false for the end only]'
+const outputLine = (more: string) =>
+  '[wake: JOB_OUTPUT_RESUMED; the job printed output and is still running; for more, call job_output again with'
+  + ` wait: true${more}; for the end only, add wake_on_output: false]`
+const OUTPUT_LINE = outputLine(', timeout_ms: 29310')
+
+const DEFAULTS: WakeSettings = {
+  wakeOnSteer: true,
+  deliver: 'wrap',
+  graceMs: 250,
+  maxHoldMs: 1_000,
+  outputIntervalMs: 10_000,
+  maxOutputIntervalMs: 120_000,
+}
 
 describe('the value says why a wait ended early', () => {
+  const read = { text: '10%\n', snapshot: { status: 'running' } } as JobRead
+  const timedOut: EndedWait = { waitedMs: 400.7, timeoutMs: 30_000.9, maxTimeoutMs: 600_000 }
+  const ended: EndedWait = { ...timedOut, wokenBy: 'output' }
   const times = { waitedMs: 400, remainingMs: 29_600 }
-  const output = { code: 'JOB_OUTPUT_RESUMED', ...times } as const
+  const output = { code: 'JOB_OUTPUT_RESUMED', ...times, resumeTimeoutMs: 29_600 } as const
   const steer = { code: 'STEER_PREEMPTED', ...times } as const
 
-  it.each<[string, 'output' | 'steer' | undefined, WakeConfig, JobWake | undefined]>([
+  it.each<[string, 'output' | 'steer', Partial<WakeSettings>, JobWake | undefined]>([
     ['output under wrap', 'output', {}, output],
     ['output under cut is an ordinary read', 'output', { deliver: 'cut' }, undefined],
     ['a steer', 'steer', {}, steer],
     ['a steer under cut', 'steer', { deliver: 'cut' }, steer],
     ['a steer under off', 'steer', { deliver: 'off' }, steer],
-    ['neither', undefined, {}, undefined],
-    ['a suggested timeout', 'output', { resumeTimeoutMs: 5_000 }, { ...output, resumeTimeoutMs: 5_000 }],
-    ['no more than what is left', 'output', { resumeTimeoutMs: 60_000 }, { ...output, resumeTimeoutMs: 29_600 }],
-    ['a suggestion of nothing is none', 'output', { resumeTimeoutMs: 0 }, output],
-    ['a steer suggests none', 'steer', { resumeTimeoutMs: 5_000 }, steer],
-  ])('%s', (_what, wokenBy, config, wake) => {
-    const ended = { wokenBy, waitedMs: 400.7, timeoutMs: 30_000.9 }
-    expect(wakeOf(ended, 'running', wakeSettings(config))).toEqual(wake)
+    ['a steer suggests no time', 'steer', { resumeTimeoutMs: 5_000 }, steer],
+  ])('%s', (_what, wokenBy, settings, wake) => {
+    expect(wakeOf({ ...ended, wokenBy }, read, { ...DEFAULTS, ...settings })).toEqual(wake)
+  })
+
+  it('nothing after a timeout', () => {
+    expect(wakeOf(timedOut, read, DEFAULTS)).toBeUndefined()
   })
 
   it('and nothing else: its schema is closed', () => {
@@ -53,42 +67,56 @@ describe('the value says why a wait ended early', () => {
     expect(validateJsonSchemaValue(schema, { ...output, more: 1 }, 'wake')).not.toEqual([])
   })
 
-  it.each(['completed', 'killed', 'failed'] as const)(
-    'a job that is %s by the time of the read says nothing',
-    status => {
-      const ended = { wokenBy: 'steer', waitedMs: 400, timeoutMs: 30_000 } as const
-      expect(wakeOf(ended, status, wakeSettings({}))).toBeUndefined()
-    },
-  )
-
-  it('a stopping job is still alive', () => {
-    const ended = { wokenBy: 'output', waitedMs: 400, timeoutMs: 30_000 } as const
-    expect(wakeOf(ended, 'stopping', wakeSettings({}))).toEqual(output)
+  it.each(['output', 'steer'] as const)('a job that has ended by the time of the read says nothing of %s', wokenBy => {
+    const snapshot = { ...read.snapshot, status: 'completed', finishedAt: 1 } as const
+    expect(wakeOf({ ...ended, wokenBy }, { ...read, snapshot }, DEFAULTS)).toBeUndefined()
   })
 
-  it('never has less than nothing left, and suggests no timeout then', () => {
-    const ended = { wokenBy: 'output', waitedMs: 1_003, timeoutMs: 1_000 } as const
-    expect(wakeOf(ended, 'running', wakeSettings({ resumeTimeoutMs: 5_000 }))).toEqual({
-      code: 'JOB_OUTPUT_RESUMED',
-      waitedMs: 1_003,
-      remainingMs: 0,
-    })
+  it('a job whose output another read has returned is not said to have printed', () => {
+    expect(wakeOf(ended, { ...read, text: '' }, DEFAULTS)).toBeUndefined()
+    expect(wakeOf({ ...ended, wokenBy: 'steer' }, { ...read, text: '' }, DEFAULTS)).toEqual(steer)
+  })
+
+  it('never has less than nothing left', () => {
+    expect(wakeOf({ ...ended, waitedMs: 1_003, timeoutMs: 1_000 }, read, DEFAULTS)).toMatchObject({ remainingMs: 0 })
+  })
+
+  it.each<[string, Partial<EndedWait>, number | undefined, number | undefined]>([
+    ['what is left of this one', {}, undefined, 29_600],
+    ['5 s longer than until output may end it', { nextOutputWakeMs: 40_000.5 }, undefined, 45_000],
+    ['what is left, though output may end it at once', { nextOutputWakeMs: 0 }, undefined, 29_600],
+    ['at least 5 s, though less is left', { waitedMs: 29_990 }, undefined, 5_000],
+    ['at most the longest of all waits', { nextOutputWakeMs: 40_000, maxTimeoutMs: 45_000 - 1 }, undefined, 44_999],
+    ['another time than this call had', { nextOutputWakeMs: 120_000, timeoutMs: 125_000 }, undefined, 126_000],
+    [
+      'less than the longest of all waits, if this was one',
+      { timeoutMs: 5e4, maxTimeoutMs: 5e4, nextOutputWakeMs: 9e4 },
+      undefined,
+      49_000,
+    ],
+    ['the configured time', {}, 20_000.5, 20_000],
+    ['the configured time, longer than what is left', {}, 60_000, 60_000],
+    ['the longest of all waits, if the configured time is longer', { maxTimeoutMs: 45_000 }, 60_000, 45_000],
+    ['what is left after a call with the configured time', { timeoutMs: 20_000 }, 20_000, 19_599],
+    ['nothing under a second', { maxTimeoutMs: 999 }, undefined, undefined],
+    ['a second', { maxTimeoutMs: 1_000 }, undefined, 1_000],
+    ['nothing under a second, if that is configured', {}, 999, undefined],
+  ])('and suggests for the next wait %s', (_what, wait, resumeTimeoutMs, suggested) => {
+    const settings = { ...DEFAULTS, ...(resumeTimeoutMs !== undefined && { resumeTimeoutMs }) }
+    expect(wakeOf({ ...ended, ...wait }, read, settings)?.resumeTimeoutMs).toBe(suggested)
   })
 })
 
 describe('the lines after the text', () => {
-  const output = { code: 'JOB_OUTPUT_RESUMED', waitedMs: 750, remainingMs: 29_250 } as const
+  const unsuggested = { code: 'JOB_OUTPUT_RESUMED', waitedMs: 690, remainingMs: 29_310 } as const
+  const output = { ...unsuggested, resumeTimeoutMs: 29_310 }
   const status = '[status: running]'
 
   it.each<[string, JobWake | undefined, string]>([
     ['no wake', undefined, `\n${status}`],
-    ['a steer', { ...output, code: 'STEER_PREEMPTED' }, `\n${STEER_LINE}\n${status}`],
+    ['a steer', { ...unsuggested, code: 'STEER_PREEMPTED' }, `\n${STEER_LINE}\n${status}`],
     ['output', output, `\n${OUTPUT_LINE}\n${status}`],
-    [
-      'output, with a suggestion',
-      { ...output, resumeTimeoutMs: 5_000 },
-      `\n${OUTPUT_LINE.replace('wait again', 'wait again with timeout_ms 5000')}\n${status}`,
-    ],
+    ['output, without a suggestion', unsuggested, `\n${outputLine('')}\n${status}`],
   ])('%s', (_what, wake, lines) => {
     expect(resultEnding(wake, status, Infinity)).toBe(lines)
   })
@@ -102,24 +130,90 @@ describe('the lines after the text', () => {
 })
 
 describe('what the model is told beforehand', () => {
-  it.each<[WakeConfig, string]>([
+  it.each<[Partial<WakeSettings>, string]>([
     [{}, 'when the job prints output or the user sends a message'],
     [{ deliver: 'cut' }, 'when the job prints output or the user sends a message'],
     [{ deliver: 'off' }, 'when the user sends a message'],
     [{ wakeOnSteer: false }, 'when the job prints output,'],
-  ])('%j', (config, words) => {
-    expect(earlyEndNote(wakeSettings(config))).toContain(words)
+  ])('%j', (settings, words) => {
+    expect(earlyEndNote({ ...DEFAULTS, ...settings })).toContain(words)
   })
 
   it('nothing where no wait ends early', () => {
-    expect(earlyEndNote(wakeSettings({ deliver: 'off', wakeOnSteer: false }))).toBe('')
+    expect(earlyEndNote({ ...DEFAULTS, deliver: 'off', wakeOnSteer: false })).toBe('')
   })
 
   it('when to ask for the end only, unless output never ends a wait', () => {
-    const describeIt = (config: WakeConfig) => wakeParameters(wakeSettings(config)).wake_on_output?.description
+    const describeIt = (settings: Partial<WakeSettings>) =>
+      wakeParameters({ ...DEFAULTS, ...settings }).wake_on_output?.description
     expect(describeIt({})).toMatch(/default true.*set false.*only completion, timeout or a message of the user/)
     expect(describeIt({ wakeOnSteer: false })).toMatch(/only completion or timeout/)
     expect(describeIt({ deliver: 'off' })).toBeUndefined()
+  })
+})
+
+describe('the settings', () => {
+  let ctx: Context
+  let warnings: string[]
+
+  beforeEach(() => {
+    ctx = new Context()
+    warnings = []
+    ctx.logger.exporter({ levels: { default: 2 }, export: ({ args }) => warnings.push(args.join(' ')) })
+  })
+
+  afterEach(() => ctx.fiber.dispose())
+
+  const settingsOver = async (registry: typeof LocalJobRegistry, config: WakeConfig) => {
+    await ctx.plugin(registry, {})
+    return wakeSettings(config, ctx)
+  }
+
+  it('are complete without a configuration', async () => {
+    expect(await settingsOver(LocalJobRegistry, {})).toEqual(DEFAULTS)
+    expect(warnings).toEqual([])
+  })
+
+  it('have no shorter longest interval than the first one', async () => {
+    const outputIntervalMs = 200_000
+    expect(await settingsOver(LocalJobRegistry, { outputIntervalMs })).toMatchObject({ maxOutputIntervalMs: 200_000 })
+  })
+
+  it.each<[WakeConfig, string]>([
+    [{ graceMs: NaN }, 'tool-jobs: graceMs (NaN) must be a number of milliseconds'],
+    [{ maxOutputIntervalMs: NaN }, 'tool-jobs: maxOutputIntervalMs (NaN) must be a number of milliseconds'],
+    [{ maxOutputIntervalMs: 9_999 }, 'tool-jobs: maxOutputIntervalMs (9999) is less than outputIntervalMs (10000)'],
+  ])('are not %j', async (config, message) => {
+    await expect(settingsOver(LocalJobRegistry, config)).rejects.toThrow(message)
+  })
+
+  it('take a pollMs, and say once that it is no longer needed', async () => {
+    expect(await settingsOver(LocalJobRegistry, { pollMs: 200 })).toMatchObject(DEFAULTS)
+    expect(warnings).toEqual(['tool-jobs: pollMs is no longer needed: no job is polled; leave it out'])
+  })
+
+  /** The registry without this contract's fifth parameter. */
+  class WithoutWakes extends LocalJobRegistry {
+    override wait(id: JobId, timeoutMs: number, caller?: Agent, signal?: AbortSignal) {
+      return super.wait(id, timeoutMs, caller, signal)
+    }
+  }
+
+  it('end no wait early over a registry without wakes, and say once which package is missing', async () => {
+    expect(await settingsOver(WithoutWakes, {})).toMatchObject({ wakeOnSteer: false, deliver: 'off' })
+    expect(warnings).toEqual([
+      'tool-jobs: no wait of job_output ends at a message of the user or at output, since the waits of the loaded job registry'
+        + ' take no wake options; what is missing is the @deepseek-ai/dsh-jobs-local of the same release',
+    ])
+  })
+
+  it.each<[WakeConfig, number]>([
+    [{ deliver: 'off' }, 1],
+    [{ wakeOnSteer: false }, 1],
+    [{ wakeOnSteer: false, deliver: 'off' }, 0],
+  ])('miss nothing there that %j does not ask for', async (config, lines) => {
+    await settingsOver(WithoutWakes, config)
+    expect(warnings).toHaveLength(lines)
   })
 })
 
@@ -135,11 +229,12 @@ class HeldModel extends LlmAdapter {
 
 const user = (text: string) => createUserMessage({ content: [{ type: 'text', text }], source: { kind: 'user' } })
 
-describe('job_output, on a job that gives no signal', () => {
+describe('job_output, on a job that tells of its output', () => {
   let ctx: Context
   let agent: Agent
   let id: JobId
   let unread: string
+  let listeners: Set<() => void>
   let held: HeldModel
   let outcome: PromiseWithResolvers<JobOutcome>
   let waits: unknown[]
@@ -153,6 +248,17 @@ describe('job_output, on a job that gives no signal', () => {
     const text = unread
     unread = ''
     return text
+  }
+
+  const onOutput = (listener: () => void) => {
+    listeners.add(listener)
+    if (unread !== '') listener()
+    return () => listeners.delete(listener)
+  }
+
+  const print = (text: string) => {
+    unread += text
+    for (const listener of listeners) listener()
   }
 
   /** The real registry, seen at work; `afterWait` may hold the tool between its wait and its read. */
@@ -174,7 +280,7 @@ describe('job_output, on a job that gives no signal', () => {
     const agentOptions = { provider: 'scripted', model: 'm' }
     agent = (await ctx.agents.create({ sessionId: SessionId('s1'), agentOptions })).agent
     agent.followup(user('go'))
-    const hooks = { cancel: end, done: outcome.promise, readOutput }
+    const hooks = { cancel: end, done: outcome.promise, readOutput, onOutput }
     const outputLimitBytes = limit === undefined ? {} : { outputLimitBytes: limit }
     id = ctx.jobs.start({ kind: 'bash', label: 'make', owner: agent, ...outputLimitBytes, run: () => hooks })
     await vi.advanceTimersByTimeAsync(1)
@@ -200,6 +306,7 @@ describe('job_output, on a job that gives no signal', () => {
     held = new HeldModel()
     outcome = Promise.withResolvers()
     unread = ''
+    listeners = new Set()
     waits = []
     afterWait = () => Promise.resolve()
   })
@@ -211,28 +318,35 @@ describe('job_output, on a job that gives no signal', () => {
     await ctx.fiber.dispose()
   })
 
-  it('comes back with the first output, and says what is left of the wait', async () => {
+  it('comes back with the first output, and says how to wait for more', async () => {
     await start()
     const call = wait()
     await vi.advanceTimersByTimeAsync(440)
-    unread = '10%\n'
-    await vi.advanceTimersByTimeAsync(200 + 250)
+    print('10%\n')
+    await vi.advanceTimersByTimeAsync(250)
 
-    const { value, isError } = call.result ?? {}
-    expect(isError).toBe(false)
-    expect(value).toMatchObject({ text: '10%\n', job: { status: 'running' }, wake: { code: 'JOB_OUTPUT_RESUMED' } })
-    const { waitedMs, remainingMs } = (value as unknown as { wake: JobWake }).wake
-    expect(waitedMs).toBeGreaterThanOrEqual(440)
-    expect(waitedMs).toBeLessThanOrEqual(440 + 200 + 250)
-    expect(waitedMs + remainingMs).toBe(30_000)
-    expect(call.result && said(call.result)).toEqual([
-      `10%\n${OUTPUT_LINE.replace('29250', String(remainingMs))}\n[status: running]`,
-    ])
+    expect(call.result?.isError).toBe(false)
+    expect(call.result?.value).toEqual({
+      text: '10%\n',
+      job: expect.objectContaining({ status: 'running' }) as unknown,
+      wake: { code: 'JOB_OUTPUT_RESUMED', waitedMs: 690, remainingMs: 29_310, resumeTimeoutMs: 29_310 },
+    })
+    expect(call.result && said(call.result)).toEqual([`10%\n${OUTPUT_LINE}\n[status: running]`])
+  })
+
+  it('says to one of two waits only that the job printed, if the other has returned the text', async () => {
+    await start()
+    const [first, second] = [wait(), wait()]
+    print('10%\n')
+    await vi.advanceTimersByTimeAsync(251)
+    expect(first.result?.value).toMatchObject({ text: '10%\n', wake: { code: 'JOB_OUTPUT_RESUMED' } })
+    expect(second.result && said(second.result)).toEqual(['(no new output)\n[status: running]'])
+    expect(second.result?.value).not.toHaveProperty('wake')
   })
 
   it('says beforehand what ends a wait early, in its description and in the guidance', async () => {
     await start()
-    const note = earlyEndNote(wakeSettings({}))
+    const note = earlyEndNote(DEFAULTS)
     const { sections } = await ctx.systemPrompt.assemble()
     expect(ctx.tools.get('job_output')?.description).toContain(note)
     expect(sections.find(({ name }) => name === 'tool:jobs')?.text).toContain(note)
@@ -241,7 +355,7 @@ describe('job_output, on a job that gives no signal', () => {
   it('waits for the end only, if it is asked to', async () => {
     await start()
     const call = wait({ wake_on_output: false })
-    unread = '10%\n'
+    print('10%\n')
     await vi.advanceTimersByTimeAsync(29_000)
     expect(call.result).toBeUndefined()
     end()
@@ -274,7 +388,7 @@ describe('job_output, on a job that gives no signal', () => {
   it('gives what was printed together with a steer', async () => {
     await start({ deliver: 'off' })
     const call = wait()
-    unread = 'so far\n'
+    print('so far\n')
     agent.steer(user('how far is it?'))
     await vi.advanceTimersByTimeAsync(250)
     expect(call.result?.value).toMatchObject({ text: 'so far\n', wake: { code: 'STEER_PREEMPTED' } })
@@ -283,8 +397,8 @@ describe('job_output, on a job that gives no signal', () => {
   it('under cut, output ends the wait as an ordinary read', async () => {
     await start({ deliver: 'cut' })
     const call = wait()
-    unread = '10%\n'
-    await vi.advanceTimersByTimeAsync(450)
+    print('10%\n')
+    await vi.advanceTimersByTimeAsync(250)
     expect(call.result?.value).toEqual({
       text: '10%\n',
       job: expect.objectContaining({ status: 'running' }) as unknown,
@@ -295,7 +409,7 @@ describe('job_output, on a job that gives no signal', () => {
   it('a job that ends in the window gives its result, and no wake', async () => {
     await start()
     const call = wait()
-    unread = 'done\n'
+    print('done\n')
     agent.steer(user('well?'))
     await vi.advanceTimersByTimeAsync(249)
     expect(call.result).toBeUndefined()
@@ -319,7 +433,7 @@ describe('job_output, on a job that gives no signal', () => {
   })
 
   const STATUS = '\n[status: running]'
-  const WAKE = `\n${OUTPUT_LINE.replace('29250', '29750')}`
+  const WAKE = `\n${outputLine(', timeout_ms: 29750')}`
   const MARKER = '\n[output truncated]'
   const BOTH = WAKE.length + STATUS.length
 
@@ -332,13 +446,13 @@ describe('job_output, on a job that gives no signal', () => {
     ['and the status line first', 'a lot of output\n', 23, `cated]${STATUS}`.slice(-23)],
   ])('under a byte limit: %s', async (_what, text, limit, rendered) => {
     await start({}, limit)
-    unread = text
+    print(text)
     const call = wait()
     await vi.advanceTimersByTimeAsync(251)
     expect(call.result && said(call.result)).toEqual([rendered])
   })
 
-  const windows = { graceMs: 250, maxHoldMs: 1_000, outputIntervalMs: 10_000 }
+  const windows = { graceMs: 250, maxHoldMs: 1_000, outputIntervalMs: 10_000, maxOutputIntervalMs: 120_000 }
 
   it.each<[WakeConfig, object, object | undefined]>([
     [{}, {}, { output: true, steer: true, ...windows }],
@@ -349,9 +463,9 @@ describe('job_output, on a job that gives no signal', () => {
     [{ wakeOnSteer: false }, { wake_on_output: false }, undefined],
     [{ deliver: 'off', wakeOnSteer: false }, {}, undefined],
     [
-      { graceMs: 1, maxHoldMs: 2, outputIntervalMs: 3 },
+      { graceMs: 1, maxHoldMs: 2, outputIntervalMs: 3, maxOutputIntervalMs: 4 },
       {},
-      { output: true, steer: true, graceMs: 1, maxHoldMs: 2, outputIntervalMs: 3 },
+      { output: true, steer: true, graceMs: 1, maxHoldMs: 2, outputIntervalMs: 3, maxOutputIntervalMs: 4 },
     ],
   ])('with %j and %j asks the registry for %j', async (config, args, options) => {
     await start(config)

@@ -253,6 +253,7 @@ describe('a program of the model (Code Mode)', () => {
       code: 'JOB_OUTPUT_RESUMED',
       waitedMs: expect.any(Number) as unknown,
       remainingMs: expect.any(Number) as unknown,
+      resumeTimeoutMs: expect.any(Number) as unknown,
     })
     expect(model.requests[0]?.system).toContain('"STEER_PREEMPTED" | "JOB_OUTPUT_RESUMED"')
   })
