@@ -9,8 +9,14 @@ import { CallId, createUserMessage, LlmAdapter, type GenerateOptions, type Strea
 import { SessionId } from '@deepseek-ai/dsh-session'
 import type { Config as ToolRuntimeConfig, ToolExecutionResult } from '@deepseek-ai/dsh-tools'
 
-/** What the scripted model answers: a text, or one tool call. */
-export type Reply = string | { readonly tool: string; readonly args: object }
+/** One tool call of the scripted model. */
+export interface Call {
+  readonly tool: string
+  readonly args: object
+}
+
+/** What the scripted model answers: a text, or the tool calls of one step. */
+export type Reply = string | Call | readonly Call[]
 
 /** A model that answers its nth request with the nth reply, then with `ok`. A reply may be awaited, to hold the turn. */
 export class ScriptedModel extends LlmAdapter {
@@ -30,8 +36,10 @@ export class ScriptedModel extends LlmAdapter {
       yield { type: 'finish', reason: { kind: 'stop' } }
       return
     }
-    const id = CallId(`call-${this.requests.length}`)
-    yield { type: 'tool-call-delta', index: 0, id, name: reply.tool, argumentsDelta: JSON.stringify(reply.args) }
+    for (const [index, { tool, args }] of [reply].flat().entries()) {
+      const id = CallId(`call-${this.requests.length}-${index}`)
+      yield { type: 'tool-call-delta', index, id, name: tool, argumentsDelta: JSON.stringify(args) }
+    }
     yield { type: 'finish', reason: { kind: 'tool-calls' } }
   }
 }
@@ -123,11 +131,12 @@ export class World {
   }
 }
 
-/** A job whose output and end the test gives. Its output is pulled; it has no signal. */
+/** A job whose output and end the test gives. It tells of its output. */
 export class TestJob {
   readonly id: JobId
   readonly cancel = vi.fn<JobHooks['cancel']>()
   private readonly outcome = Promise.withResolvers<JobOutcome>()
+  private readonly listeners = new Set<() => void>()
   private unread = ''
 
   constructor(ctx: Context, { final = false, ...spec }: Partial<JobStart> & { final?: boolean }) {
@@ -136,16 +145,22 @@ export class TestJob {
       this.unread = ''
       return text
     }
+    const onOutput = (listener: () => void) => {
+      this.listeners.add(listener)
+      if (this.unread !== '') listener()
+      return () => void this.listeners.delete(listener)
+    }
     this.id = ctx.jobs.start({
       kind: 'bash',
       label: 'make',
-      run: () => ({ cancel: this.cancel, done: this.outcome.promise, ...(final ? {} : { readOutput }) }),
+      run: () => ({ cancel: this.cancel, done: this.outcome.promise, ...(final ? {} : { readOutput, onOutput }) }),
       ...spec,
     })
   }
 
   print(text: string): void {
     this.unread += text
+    for (const listener of [...this.listeners]) listener()
   }
 
   /** End the job, and let every listener hear of it. */
