@@ -3,13 +3,13 @@ import type { Agent } from '@deepseek-ai/dsh-agent'
 import { LocalBashExecutor } from '@deepseek-ai/dsh-bash-local'
 import { WorkerThreadCodeRuntime } from '@deepseek-ai/dsh-code-runtime-worker-thread'
 import { JobId } from '@deepseek-ai/dsh-jobs'
-import type { ContentBlock, GenerateOptions } from '@deepseek-ai/dsh-llm'
+import type { GenerateOptions } from '@deepseek-ai/dsh-llm'
 import * as shellEnv from '@deepseek-ai/dsh-shell-env'
 import { LocalSubprocessRuntime } from '@deepseek-ai/dsh-subprocess-local'
 import * as toolBash from '@deepseek-ai/dsh-tool-bash'
 import { LocalJobRegistry as StockJobRegistry } from 'stock-jobs-local'
 import * as stockToolJobs from 'stock-tool-jobs'
-import { noticesOf, ScriptedModel, userMessage, type Reply, type World, type WorldOptions } from './world.ts'
+import { newsOf, noticesOf, ScriptedModel, userMessage, type Reply, type World, type WorldOptions } from './world.ts'
 import { newWorld } from './worlds.ts'
 
 const STOCK = { registry: StockJobRegistry, tools: stockToolJobs }
@@ -56,19 +56,6 @@ async function begin(replies: Reply[], options: Partial<WorldOptions> = {}) {
   return { world, model, agent }
 }
 
-/** What a model request has that the one before it had not: the tool's result, and the messages of others. */
-function newsOf(model: TimedModel, request: number) {
-  const known = model.requests[request - 1]?.messages.length ?? 0
-  const news = model.requests[request]?.messages.slice(known).filter(({ role }) => role === 'user') ?? []
-  const blocks = news.flatMap(({ content }) => content)
-  const textsOf = (content: readonly ContentBlock[]) =>
-    content.flatMap(block => (block.type === 'text' ? block.text : []))
-  return {
-    result: blocks.flatMap(block => (block.type === 'tool-result' ? textsOf(block.content) : [])).join(),
-    messages: textsOf(blocks),
-  }
-}
-
 const status = ({ ctx }: World, agent: Agent) => ctx.jobs.get(JOB, agent).status
 
 /** The job is left alive by the scenario; end it so that the world can go. */
@@ -86,7 +73,7 @@ describe('a real background job and its first output (#6285)', () => {
     const { world, model, agent } = await begin([inBackground(COMMAND), wait(30_000), 'so far so good'])
     await agent.whenIdle()
 
-    const { result } = newsOf(model, 2)
+    const [result = ''] = newsOf(model, 2).results
     expect(result).toMatch(/^10% at [\d.]+\n\[wake: JOB_OUTPUT_RESUMED; .*\]\n\[status: running\]$/)
     const printedAt = 1_000 * Number(/[\d.]{10,}/.exec(result)?.[0])
     expect((model.times[2] ?? Infinity) - printedAt).toBeLessThanOrEqual(POLL + GRACE + 300)
@@ -100,11 +87,11 @@ describe('a real background job and its first output (#6285)', () => {
     await expect.poll(() => model.requests.length, { timeout: 10_000 }).toBe(5)
     await agent.whenIdle()
 
-    expect(newsOf(model, 2).result).toMatch(/^10%\n\[wake: JOB_OUTPUT_RESUMED/)
+    expect(newsOf(model, 2).results[0]).toMatch(/^10%\n\[wake: JOB_OUTPUT_RESUMED/)
     expect(newsOf(model, 3).messages).toEqual([
       `background job bash-1 (bash: ${command}) finished [status: completed, exit code: 0]. Read its output with job_output.`,
     ])
-    expect(newsOf(model, 4).result).toBe('100%\n[status: completed, exit code: 0]')
+    expect(newsOf(model, 4).results[0]).toBe('100%\n[status: completed, exit code: 0]')
     expect(noticesOf(agent)).toHaveLength(1)
   })
 
@@ -112,13 +99,13 @@ describe('a real background job and its first output (#6285)', () => {
     const command = 'for i in 1 2 3; do echo $i; sleep 0.2; done'
     const { model, agent } = await begin([inBackground(command), wait(30_000, { wake_on_output: false }), 'done'])
     await agent.whenIdle()
-    expect(newsOf(model, 2).result).toBe('1\n2\n3\n[status: completed, exit code: 0]')
+    expect(newsOf(model, 2).results[0]).toBe('1\n2\n3\n[status: completed, exit code: 0]')
   })
 
   it('with the published packages comes back at the timeout', async () => {
     const { world, model, agent } = await begin([inBackground(COMMAND), wait(1_500), 'at last'], STOCK)
     await agent.whenIdle()
-    expect(newsOf(model, 2).result).toMatch(/^10% at [\d.]+\n\[status: running\]$/)
+    expect(newsOf(model, 2).results[0]).toMatch(/^10% at [\d.]+\n\[status: running\]$/)
     expect((model.times[2] ?? 0) - (model.times[1] ?? 0)).toBeGreaterThanOrEqual(1_500)
     kill(world, agent)
   })
@@ -142,7 +129,9 @@ describe('a real background job and a message of the user (#6030)', () => {
     })
     await agent.whenIdle()
 
-    expect(newsOf(model, 2).result).toMatch(/^\(no new output\)\n\[wake: STEER_PREEMPTED; .*\]\n\[status: running\]$/)
+    expect(newsOf(model, 2).results[0]).toMatch(
+      /^\(no new output\)\n\[wake: STEER_PREEMPTED; .*\]\n\[status: running\]$/,
+    )
     expect(newsOf(model, 2).messages).toEqual([STOP])
     expect((model.times[2] ?? Infinity) - sentAt).toBeLessThanOrEqual(GRACE + 200)
     expect(status(world, agent)).toBe('running')
@@ -156,7 +145,7 @@ describe('a real background job and a message of the user (#6030)', () => {
     })
     await agent.whenIdle()
 
-    expect(newsOf(model, 2)).toEqual({ result: '(no new output)\n[status: running]', messages: [STOP] })
+    expect(newsOf(model, 2)).toEqual({ results: ['(no new output)\n[status: running]'], messages: [STOP] })
     expect((model.times[2] ?? 0) - (model.times[1] ?? 0)).toBeGreaterThanOrEqual(1_500)
     kill(world, agent)
   })
@@ -183,7 +172,7 @@ describe('a real background job and a message of the user (#6030)', () => {
     await during(world, () => void send(agent))
     await agent.whenIdle()
 
-    expect(newsOf(model, 2).result).toBe('(no new output)\n[status: running]')
+    expect(newsOf(model, 2).results[0]).toBe('(no new output)\n[status: running]')
     expect((model.times[2] ?? 0) - (model.times[1] ?? 0)).toBeGreaterThanOrEqual(2_000)
     kill(world, agent)
   })
@@ -194,7 +183,7 @@ describe('a real background job and a message of the user (#6030)', () => {
     await agent.whenIdle()
 
     expect(noticesOf(agent)).toHaveLength(1)
-    expect(newsOf(model, 3).result).toBe('(no new output)\n[status: running]')
+    expect(newsOf(model, 3).results[0]).toBe('(no new output)\n[status: running]')
     expect((model.times[3] ?? 0) - (model.times[2] ?? 0)).toBeGreaterThanOrEqual(1_200)
     kill(world, agent)
   })
@@ -208,7 +197,7 @@ describe('a real background job and a message of the user (#6030)', () => {
     await agent.whenIdle()
 
     expect(newsOf(model, 2)).toEqual({
-      result: '(no new output)\n[status: completed, exit code: 3]',
+      results: ['(no new output)\n[status: completed, exit code: 3]'],
       messages: ['well?'],
     })
   })
@@ -247,7 +236,7 @@ describe('a program of the model (Code Mode)', () => {
       }`)
     await agent.whenIdle()
 
-    const [branch, text, status, wake] = JSON.parse(newsOf(model, 1).result) as unknown[]
+    const [branch, text, status, wake] = JSON.parse(newsOf(model, 1).results.join()) as unknown[]
     expect([branch, text, status]).toEqual(['printed', '10%\n', 'running'])
     expect(wake).toEqual({
       code: 'JOB_OUTPUT_RESUMED',
@@ -267,6 +256,6 @@ describe('a program of the model (Code Mode)', () => {
     agent.steer(userMessage('stop, switch tasks'))
     await agent.whenIdle()
 
-    expect(newsOf(model, 1)).toEqual({ result: 'STEER_PREEMPTED', messages: ['stop, switch tasks'] })
+    expect(newsOf(model, 1)).toEqual({ results: ['STEER_PREEMPTED'], messages: ['stop, switch tasks'] })
   })
 })

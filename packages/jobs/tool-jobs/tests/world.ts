@@ -5,7 +5,14 @@ import type { Agent } from '@deepseek-ai/dsh-agent'
 import { AgentLoop } from '@deepseek-ai/dsh-agent-loop'
 import { mountAgentLoopTestDependencies } from '@deepseek-ai/dsh-agent-loop-testkit'
 import type { JobHooks, JobId, JobOutcome, JobStart } from '@deepseek-ai/dsh-jobs'
-import { CallId, createUserMessage, LlmAdapter, type GenerateOptions, type StreamChunk } from '@deepseek-ai/dsh-llm'
+import {
+  CallId,
+  createUserMessage,
+  LlmAdapter,
+  type ContentBlock,
+  type GenerateOptions,
+  type StreamChunk,
+} from '@deepseek-ai/dsh-llm'
 import { SessionId } from '@deepseek-ai/dsh-session'
 import type { Config as ToolRuntimeConfig, ToolExecutionResult } from '@deepseek-ai/dsh-tools'
 
@@ -182,6 +189,19 @@ export function textOf({ content }: Pick<ToolExecutionResult, 'content'>): strin
   expect(others).toEqual([])
   expect(block?.type).toBe('text')
   return block?.type === 'text' ? block.text : ''
+}
+
+/** What a model request has that the one before it had not: the tool's result, and the messages of others. */
+export function newsOf({ requests }: Pick<ScriptedModel, 'requests'>, request: number) {
+  const known = requests[request - 1]?.messages.length ?? 0
+  const news = requests[request]?.messages.slice(known).filter(({ role }) => role === 'user') ?? []
+  const blocks = news.flatMap(({ content }) => content)
+  const textsOf = (content: readonly ContentBlock[]) =>
+    content.flatMap(block => (block.type === 'text' ? block.text : []))
+  return {
+    results: blocks.flatMap(block => (block.type === 'tool-result' ? textsOf(block.content) : [])),
+    messages: textsOf(blocks),
+  }
 }
 
 /** The completion notices that reached an agent's inbox, and whether each opened a turn. */
