@@ -86,8 +86,7 @@ export function wakeSettings(config: WakeConfig, ctx: Context): WakeSettings {
       `tool-jobs: maxOutputIntervalMs (${maxOutputIntervalMs}) is less than outputIntervalMs (${outputIntervalMs})`,
     )
   }
-  if (config.pollMs !== undefined)
-    ctx.logger.warn('tool-jobs: pollMs is no longer needed: no job is polled; leave it out')
+  if (config.pollMs !== undefined) ctx.logger.warn('tool-jobs: pollMs is no longer needed: no job is polled')
   if (takesWakes(ctx.jobs) || (!wakeOnSteer && deliver === 'off')) return settings
   ctx.logger.warn(
     'tool-jobs: no wait of job_output ends at a message of the user or at output, since the waits of the loaded job registry'
@@ -193,18 +192,13 @@ export async function waitForJob(jobs: JobRegistry, settings: WakeSettings, call
   return { ...call, ...job, waitedMs: performance.now() - startedAt }
 }
 
-/** How much longer than until output may end it the next wait is given, so that it does not end by its timeout before. */
-const BEYOND_OUTPUT_MS = 5_000
-
-/** A shorter wait is not worth a model step. */
-const LEAST_SUGGESTED_MS = 1_000
-
 /**
  * The time to suggest for the next wait: never this call's own, since the harness tells a model that repeats a call with
  * the same arguments that it makes no progress.
  */
 function nextTimeoutMs({ timeoutMs, maxTimeoutMs, waitedMs, nextOutputWakeMs = 0 }: EndedWait, configuredMs?: number) {
-  const best = Math.max(timeoutMs - waitedMs, nextOutputWakeMs + BEYOND_OUTPUT_MS)
+  // Some seconds beyond the time at which output may end the wait, so that its timeout does not end it before.
+  const best = Math.max(timeoutMs - waitedMs, nextOutputWakeMs + 5_000)
   const choices = [configuredMs ?? best, best, best + 1_000].map(ms => Math.floor(Math.min(ms, maxTimeoutMs)))
   return choices.find(ms => ms !== timeoutMs) ?? maxTimeoutMs - 1_000
 }
@@ -224,7 +218,8 @@ export function wakeOf(ended: EndedWait, read: JobRead, settings: WakeSettings):
   // Of several agents that wait for one job, only the first to read gets the text.
   if (settings.deliver === 'cut' || read.text === '') return undefined
   const next = nextTimeoutMs(ended, settings.resumeTimeoutMs)
-  return { code: 'JOB_OUTPUT_RESUMED', ...times, ...(next >= LEAST_SUGGESTED_MS && { resumeTimeoutMs: next }) }
+  // A wait of less than a second is not worth a model step.
+  return { code: 'JOB_OUTPUT_RESUMED', ...times, ...(next >= 1_000 && { resumeTimeoutMs: next }) }
 }
 
 /** The line that tells the model what happened and what to do. */

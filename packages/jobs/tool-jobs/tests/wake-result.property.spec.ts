@@ -1,17 +1,10 @@
 import { expect, it } from 'vitest'
 import fc from 'fast-check'
 import type { JobRead } from '@deepseek-ai/dsh-jobs'
-import { wakeOf } from '../src/wake-result.ts'
+import { wakeOf, type WakeSettings } from '../src/wake-result.ts'
 
 const ms = fc.oneof(fc.integer({ min: 0, max: 700_000 }), fc.double({ min: 0, max: 700_000, noNaN: true }))
-const settings = {
-  wakeOnSteer: true,
-  deliver: 'wrap',
-  graceMs: 250,
-  maxHoldMs: 1_000,
-  outputIntervalMs: 10_000,
-  maxOutputIntervalMs: 120_000,
-} as const
+const settings = { deliver: 'wrap' } as WakeSettings
 const read = { text: 'a line\n', snapshot: { status: 'running' } } as JobRead
 
 it('after output, no suggestion repeats the call, is over the longest wait, or below a second', () => {

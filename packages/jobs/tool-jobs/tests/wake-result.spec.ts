@@ -189,7 +189,7 @@ describe('the settings', () => {
 
   it('take a pollMs, and say once that it is no longer needed', async () => {
     expect(await settingsOver(LocalJobRegistry, { pollMs: 200 })).toMatchObject(DEFAULTS)
-    expect(warnings).toEqual(['tool-jobs: pollMs is no longer needed: no job is polled; leave it out'])
+    expect(warnings).toEqual(['tool-jobs: pollMs is no longer needed: no job is polled'])
   })
 
   /** The registry without this contract's fifth parameter. */
