@@ -14,7 +14,7 @@
  * the end that is all that ever happens to it. A reader that throws ends the looks, and the state goes on without them.
  *
  * Closing sites of the timer: the last disposer, and the end of the process, which the end of the subprocess service
- * brings about. Closing sites of a subscription: its disposer, and the last look.
+ * brings about. Closing sites of a subscription: its disposer, and the last look, after which there is no other.
  * @module @deepseek-ai/dsh-bash-local/output-signal
  */
 import type {} from '@deepseek-ai/dsh-shell'
@@ -114,7 +114,6 @@ export class OutputSignal {
       this.look()
       this.isUntold ||= this.source.hasNote()
       this.tell()
-      this.subscriptions.clear()
     })
   }
 

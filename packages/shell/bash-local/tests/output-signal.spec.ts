@@ -161,13 +161,18 @@ describe('while the process lives', () => {
     expect(listener).toHaveBeenCalledTimes(1)
   })
 
-  it('a look asks for what is new only, never for the backlog', () => {
+  it('a look asks for what is new only, never for the backlog or for what was read', () => {
     const proc = new Process()
     proc.stdout.print('a long backlog')
     proc.listen()
     proc.stdout.print('!')
-    vi.advanceTimersByTime(300)
-    expect(proc.stdout.asked).toEqual([0, 14, 15, 15])
+    vi.advanceTimersByTime(200)
+    expect(proc.stdout.asked).toEqual([0, 14, 15])
+    proc.stdout.print(' more')
+    proc.read()
+    proc.stdout.asked.length = 0
+    vi.advanceTimersByTime(100)
+    expect(proc.stdout.asked).toEqual([20])
   })
 })
 
@@ -422,9 +427,9 @@ describe('at the end of the process', () => {
     proc.signal.settle()
     const late = proc.listen()
     expect([late.listener.mock.calls.length, listener.mock.calls.length]).toEqual([1, 0])
-    late.dispose()
     vi.advanceTimersByTime(0)
     expect([late.listener.mock.calls.length, listener.mock.calls.length]).toEqual([1, 1])
+    late.dispose()
   })
 
   it('nothing is due when nobody listens', () => {
