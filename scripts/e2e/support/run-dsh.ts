@@ -30,6 +30,8 @@ export interface DshScenario {
   /** What the model says. */
   readonly model: ModelScript
   readonly codeMode?: boolean
+  /** What commands and file tools may do; everything by default. */
+  readonly permissionMode?: 'danger-full-access' | 'workspace-write'
   /** Rows to add to the headless profile, and settings for rows that it has. */
   readonly insert?: readonly Row[]
   readonly change?: readonly Row[]
@@ -94,7 +96,11 @@ export async function runDsh(scenario: DshScenario): Promise<DshRun> {
   const ended = await run(
     [...cliOf(scenario.side), '--profile', 'headless', '--patch', inHome('patch.yml'), scenario.task],
     home,
-    { ...home.env(model), ...(scenario.codeMode === true ? { DSH_TOOLS_MODE: 'code' } : {}) },
+    {
+      ...home.env(model),
+      ...(scenario.permissionMode === undefined ? {} : { DSH_PERMISSION_MODE: scenario.permissionMode }),
+      ...(scenario.codeMode === true ? { DSH_TOOLS_MODE: 'code' } : {}),
+    },
   )
   if (model.failures.length > 0) throw new AggregateError(model.failures, `the model's script failed\n${ended.stderr}`)
   return {

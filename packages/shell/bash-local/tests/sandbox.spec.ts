@@ -1,13 +1,13 @@
 /** The published `dsh-bash-sandbox`, which extends this executor, at work on it. */
 import { setImmediate as macrotask } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { Context } from '@deepseek-ai/cordis'
 import { SandboxBashExecutor } from '@deepseek-ai/dsh-bash-sandbox'
 import { SandboxProvider, type ConfinedArgv, type SandboxMode, type SandboxPolicy } from '@deepseek-ai/dsh-sandbox'
 import { LocalSandboxProvider } from '@deepseek-ai/dsh-sandbox-local'
 import { SandboxPolicyService } from '@deepseek-ai/dsh-sandbox-policy'
 import type { ShellExecRequest } from '@deepseek-ai/dsh-shell'
 import { LocalSubprocessRuntime } from '@deepseek-ai/dsh-subprocess-local'
+import { canConfine } from '../../../../scripts/e2e/support/sandbox.ts'
 import { LocalBashExecutor } from '../src/index.ts'
 import { eventually, gate, temporaryFolder, testContext } from './harness.ts'
 
@@ -157,20 +157,6 @@ describe('in the background', () => {
     }
   })
 })
-
-/** Whether this machine has a sandbox that works: bubblewrap, Landlock or Seatbelt. */
-async function canConfine(): Promise<boolean> {
-  const ctx = new Context()
-  try {
-    await ctx.plugin(LocalSandboxProvider, {})
-    ctx.sandbox.confine(['true'], { mode: 'read-only', workspaceRoot: '/' })
-    return true
-  } catch {
-    return false
-  } finally {
-    await ctx.fiber.dispose()
-  }
-}
 
 describe.runIf(await canConfine())('with the sandbox of this machine', () => {
   it('a command may write in its workspace', async () => {
