@@ -52,8 +52,9 @@ export function renderResult(result: ShellRunResult, escalationModes: readonly S
 
 function lossNotices({ lossy, stdoutSpillPath, stderrSpillPath }: ShellProcessRead): readonly string[] {
   if (!lossy) return []
-  const paths = [stdoutSpillPath, stderrSpillPath].filter(path => path !== undefined).join(', ')
-  return [`[some output was dropped from memory; full output: ${paths === '' ? '(unavailable)' : paths}]`]
+  const paths = [stdoutSpillPath, stderrSpillPath].filter(path => path !== undefined)
+  const named = paths.length === 0 ? '(unavailable)' : paths.join(', ')
+  return [`[some output was dropped from memory; full output: ${named}]`]
 }
 
 function sandboxNotices(

@@ -17,6 +17,8 @@ export class ShellScript {
   readonly requests: ShellExecRequest[] = []
   readonly runs: ShellExecSpec[] = []
   readonly processes: TestProcess[] = []
+  /** Why no command in the foreground can be run, if so. */
+  failure: Error | undefined
   /** The result of every command in the foreground. */
   result: ShellRunResult = {
     exitCode: 0,
@@ -63,7 +65,8 @@ class ScriptedShell extends ShellExecutor {
 
   run(spec: ShellExecSpec): Promise<ShellRunResult> {
     this.script.runs.push(spec)
-    return Promise.resolve(this.script.result)
+    const { failure, result } = this.script
+    return failure === undefined ? Promise.resolve(result) : Promise.reject(failure)
   }
 
   start(): ShellProcess {
