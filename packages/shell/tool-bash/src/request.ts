@@ -41,6 +41,7 @@ async function policyFor(
   { agent, callId, signal }: ToolExecution,
 ): Promise<SandboxExecutionPolicy | undefined> {
   const standing = policies?.resolve(agent === undefined ? {} : { session: agent.session })
+  // The two come together, or the arguments were refused.
   if (requestedMode === undefined || justification === undefined) return standing
   if (standing === undefined) {
     throw new Error('sandbox_permissions is not available in this composition (no sandboxing executor to escalate)')

@@ -1,5 +1,6 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Context } from '@deepseek-ai/cordis'
 import { mountAgentLoopTestDependencies } from '@deepseek-ai/dsh-agent-loop-testkit'
 import * as shellEnv from '@deepseek-ai/dsh-shell-env'
@@ -36,6 +37,13 @@ describe('a command that ends', () => {
     const result = await world.call({ command })
     expect(result.isError).toBe(false)
     expect(textOf(result)).toBe(text)
+  })
+
+  it('reads as the README shows it', async () => {
+    const world = await newWorld()
+    const text = textOf(await world.call({ command: 'echo compiling; echo "main.c:7: error" >&2; exit 1' }))
+    const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8')
+    expect(readme).toContain(`\`\`\`text\n${text}\n\`\`\``)
   })
 
   it('runs in the folder that the call names', async () => {
