@@ -38,7 +38,10 @@ async function main(): Promise<void> {
       mkdirSync(tarballs)
       const own = await packOwn(tarballs)
       for (const name of names) install(cli, name, home, tarballs, own)
-      const args = [...names.map(name => `--profile ${name}`), ...(options.dsh === undefined ? [] : ['--dsh', cli.path])]
+      const args = [
+        ...names.map(name => `--profile ${name}`),
+        ...(options.dsh === undefined ? [] : ['--dsh', cli.path]),
+      ]
       say(`undo: ${join(root, 'scripts/install-into-dsh')} ${args.join(' ')} --remove`)
     }
   } finally {

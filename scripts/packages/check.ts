@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { packAll, readJson, root, runTool, unpack, type Tarball } from './pack.ts'
-import { packageProblems, type Manifest } from './rules.ts'
+import { packageProblems, type Manifest, type PackedPackage } from './rules.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'dsh-packages-'))
 try {
@@ -36,12 +36,13 @@ async function problemsOf(tarball: Tarball, version: string): Promise<string[]> 
   ]
 }
 
-async function contentOf(unpacked: string): Promise<{ files: string[]; sources: string[] }> {
+async function contentOf(unpacked: string): Promise<Omit<PackedPackage, 'manifest'>> {
   const entries = await readdir(unpacked, { recursive: true, withFileTypes: true })
   const paths = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
   const sources = paths.filter(path => path.endsWith('.js') || path.endsWith('.d.ts'))
   return {
     files: paths.map(path => path.slice(unpacked.length + 1)),
+    readme: await readFile(join(unpacked, 'README.md'), 'utf8'),
     sources: await Promise.all(sources.map(path => readFile(path, 'utf8'))),
   }
 }

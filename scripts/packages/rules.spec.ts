@@ -10,11 +10,14 @@ function packed(manifest: Partial<Manifest> = {}, rest: Partial<Omit<PackedPacka
       version,
       license: 'MIT',
       type: 'module',
+      repository: { directory: 'packages/jobs/jobs' },
       dependencies: { '@deepseek-ai/schemastery': '^3.18.1' },
       peerDependencies: { '@deepseek-ai/dsh-agent': '^0.1.0-rc.8' },
       ...manifest,
     },
     files: ['package.json', 'README.md', 'LICENSE', 'lib/index.js', 'lib/types/index.d.ts'],
+    readme:
+      'See [its manifest](package.json), [its code](./lib/index.js), [below](#config) and [npm](https://npmjs.com/).',
     sources: [
       `import z from '@deepseek-ai/schemastery'\nimport { JobId } from '@deepseek-ai/dsh-jobs/brand'`,
       `/** see import('elsewhere') */\nimport './x.js'; import 'node:fs'; declare module '@deepseek-ai/dsh-agent/types' {}`,
@@ -32,6 +35,14 @@ describe('a packed package', () => {
     ['its version is 0.1.0, not 0.1.0-rc.8.fix.1', packed({ version: '0.1.0' })],
     ['its license is not MIT', packed({ license: 'ISC' })],
     ['its type is not "module"', packed({ type: 'commonjs' })],
+    [
+      'its repository.directory is not packages/<group>/<name>',
+      packed({ repository: { directory: 'packages/jobs/jobs-local' } }),
+    ],
+    [
+      'README.md links to ../../../docs/job-waits.md, which is not in the package',
+      packed({}, { readme: 'See [how a wait ends](../../../docs/job-waits.md#the-end).' }),
+    ],
     [
       'peer @deepseek-ai/dsh-agent: "^0.1.0-rc.6" admits 0.1.0-rc.6, which is not tested',
       packed({ peerDependencies: { '@deepseek-ai/dsh-agent': '^0.1.0-rc.6' } }),

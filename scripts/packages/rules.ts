@@ -1,4 +1,5 @@
 /** What must hold of a package as it is packed, beyond what publint and attw look at. */
+import { posix } from 'node:path'
 import { forkedImport } from '../forked.mjs'
 import { harnessVersions, rangeProblems } from './peer-range.ts'
 
@@ -8,14 +9,16 @@ export interface Manifest {
   readonly version: string
   readonly license?: string
   readonly type?: string
+  readonly repository?: { readonly directory?: string }
   readonly dependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
-/** A tarball's content: every path in it, and the text of its modules and declarations. */
+/** A tarball's content: every path in it, its README, and the text of its modules and declarations. */
 export interface PackedPackage {
   readonly manifest: Manifest
   readonly files: readonly string[]
+  readonly readme: string
   readonly sources: readonly string[]
 }
 
@@ -33,7 +36,12 @@ const ALLOWED_FILE = /^(package\.json|README\.md|LICENSE|lib\/(?!types\/).+\.js|
  * @returns what is wrong, in sentences.
  */
 export function packageProblems(packed: PackedPackage, version: string): string[] {
-  return [...fileProblems(packed), ...manifestProblems(packed.manifest, version), ...importProblems(packed)]
+  return [
+    ...fileProblems(packed),
+    ...linkProblems(packed),
+    ...manifestProblems(packed.manifest, version),
+    ...importProblems(packed),
+  ]
 }
 
 function fileProblems({ files }: PackedPackage): string[] {
@@ -43,12 +51,22 @@ function fileProblems({ files }: PackedPackage): string[] {
   ]
 }
 
+/** A link of the README leads to a file of the tarball or to an address: nothing else is there for its reader. */
+function linkProblems({ files, readme }: PackedPackage): string[] {
+  const links = [...readme.matchAll(/\]\(([^)#\s]+)/g)].map(([, link = '']) => link)
+  return links
+    .filter(link => !/^\w+:/.test(link) && !files.includes(posix.normalize(link)))
+    .map(link => `README.md links to ${link}, which is not in the package`)
+}
+
 function manifestProblems(manifest: Manifest, version: string): string[] {
-  const { license, type, dependencies = {}, peerDependencies = {} } = manifest
+  const { license, type, repository, dependencies = {}, peerDependencies = {} } = manifest
+  const directory = new RegExp(`^packages/[a-z-]+/${manifest.name.replace('@deepseek-ai/dsh-', '')}$`)
   return [
     ...(manifest.version === version ? [] : [`its version is ${manifest.version}, not ${version}`]),
     ...(license === 'MIT' ? [] : ['its license is not MIT']),
     ...(type === 'module' ? [] : ['its type is not "module"']),
+    ...(directory.test(repository?.directory ?? '') ? [] : ['its repository.directory is not packages/<group>/<name>']),
     ...Object.keys(dependencies)
       .filter(name => HARNESS.test(name))
       .map(name => `${name} must be a peer: there is one copy of every harness module in a process`),
