@@ -18,6 +18,13 @@ export interface Steers {
   laterEnds: number
 }
 
+/** When steers end a wait. */
+export interface SteerDue {
+  readonly at: number
+  readonly by: 'steer'
+  readonly steers: Steers
+}
+
 /**
  * When steers end a wait: after a grace in which the job may end; once they have ended one, at once. They stay pending
  * until a Code Mode program ends, so one that waits again and again is slowed down from the 17th such wait on.
@@ -26,9 +33,10 @@ export interface Steers {
  * @param graceMs - the wait's grace.
  * @returns the time, on the clock of the others.
  */
-export function steerDue({ openedAt, firstEnd, laterEnds }: Steers, startedAt: number, graceMs: number): number {
-  if (startedAt < firstEnd) return openedAt + graceMs
-  return startedAt + (laterEnds < 16 ? 0 : Math.min(250 * 2 ** (laterEnds - 16), 10_000))
+export function steerDue(steers: Steers, startedAt: number, graceMs: number): SteerDue {
+  const { openedAt, firstEnd, laterEnds } = steers
+  const delayMs = laterEnds < 16 ? 0 : Math.min(250 * 2 ** (laterEnds - 16), 10_000)
+  return { at: startedAt < firstEnd ? openedAt + graceMs : startedAt + delayMs, by: 'steer', steers }
 }
 
 /**
@@ -89,7 +97,7 @@ export class SteerWatch {
       return steersIn(agent)
     } catch (error) {
       if (!this.faulty.has(agent))
-        this.warn(`no user ends a wait of agent ${agent.id}, whose inbox threw: ${String(error)}`)
+        this.warn(`the inbox of ${agent.id} threw, no steer ends its waits: ${String(error)}`)
       this.faulty.add(agent)
       return []
     }

@@ -15,15 +15,8 @@
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import type { JobHooks, JobWaitResult } from '@deepseek-ai/dsh-jobs'
 import { FRESH, intervalMs, outputDue, spend, type OutputDue, type Unread } from './output-pace.ts'
-import { countEnd, steerDue, type Steers, type SteerWatch } from './steer-watch.ts'
+import { countEnd, steerDue, type SteerDue, type SteerWatch } from './steer-watch.ts'
 import type { WakeSettings } from './wake-settings.ts'
-
-/** When a steer ends a wait. */
-export interface SteerDue {
-  readonly at: number
-  readonly by: 'steer'
-  readonly steers: Steers
-}
 
 /** What ends a wait now, or else when to ask again. */
 export type Verdict = SteerDue | OutputDue | number
@@ -179,12 +172,9 @@ export class JobWakes {
   private verdict({ wake, caller, timeoutMs, signal, startedAt, output }: Watch, now: number): Verdict {
     if (signal.aborted) return Infinity
     const steers = wake.steer && caller ? this.steers.pending(caller) : undefined
-    return decide(
-      now,
-      startedAt + timeoutMs,
-      steers && { at: steerDue(steers, startedAt, wake.graceMs), by: 'steer', steers },
-      output && this.unread ? outputDue(this.unread, startedAt, wake, this.pace) : undefined,
-    )
+    const steer = steers && steerDue(steers, startedAt, wake.graceMs)
+    const unread = output ? this.unread : undefined
+    return decide(now, startedAt + timeoutMs, steer, unread && outputDue(unread, startedAt, wake, this.pace))
   }
 
   /** Let go of what no wait needs any more. */

@@ -29,7 +29,8 @@ describe('when steers end a wait', () => {
     ['that is the 23rd: 10 s', { firstEnd: 200, laterEnds: 22 }, 900, 10_900],
     ['that is the ten thousandth: no longer than that', { firstEnd: 200, laterEnds: 9999 }, 900, 10_900],
   ])('%s', (_name, changes, startedAt, due) => {
-    expect(steerDue(steers(changes), startedAt, 250)).toBe(due)
+    const pending = steers(changes)
+    expect(steerDue(pending, startedAt, 250)).toEqual({ at: due, by: 'steer', steers: pending })
   })
 })
 
@@ -160,7 +161,7 @@ describe('the record of an agent', () => {
     })
     expect(watch.pending(agent)).toBeUndefined()
     expect(watch.pending(agent)).toBeUndefined()
-    expect(warn.mock.calls).toEqual([['no user ends a wait of agent A, whose inbox threw: Error: closed']])
+    expect(warn.mock.calls).toEqual([['the inbox of A threw, no steer ends its waits: Error: closed']])
     inbox.mockRestore()
     expect(watch.pending(agent)).toBeDefined()
   })

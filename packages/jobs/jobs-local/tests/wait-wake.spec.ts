@@ -9,7 +9,8 @@ import { createUserMessage, LlmAdapter, type ImageBlock, type StreamChunk } from
 import { SessionId } from '@deepseek-ai/dsh-session'
 import { LocalJobRegistry } from '../src/index.ts'
 import type { OutputDue } from '../src/output-pace.ts'
-import { decide, type SteerDue } from '../src/wait-wake.ts'
+import type { SteerDue } from '../src/steer-watch.ts'
+import { decide } from '../src/wait-wake.ts'
 
 describe('decide', () => {
   const steer = (at: number): SteerDue => ({
@@ -324,7 +325,7 @@ describe('a steer', () => {
     producer.print()
     await advance(1000)
     expect(waits.map(({ end }) => end)).toEqual(['output', 'running'])
-    expect(warnings).toEqual([[expect.stringMatching(/^jobs: .* agent A, whose inbox threw: Error: closed$/)]])
+    expect(warnings).toEqual([[expect.stringMatching(/^jobs: the inbox of A threw, .*: Error: closed$/)]])
     expectNothingLeft(id, producer)
     inbox.mockRestore()
   })
