@@ -84,7 +84,7 @@ describe('a real background job and its first output (#6285)', () => {
   it('leaves the later output and the completion notice as they were', async () => {
     const command = 'sleep 0.3; echo 10%; sleep 2; echo 100%'
     const { model, agent } = await begin([inBackground(command), wait(WAIT), 'so far so good', read, 'done'])
-    await expect.poll(() => model.requests.length, { timeout: 10_000 }).toBe(5)
+    await expect.poll(() => model.requests.length, { timeout: 20_000 }).toBe(5)
     await agent.whenIdle()
 
     expect(newsOf(model, 2).results[0]).toMatch(/^10%\n\[wake: JOB_OUTPUT_RESUMED/)

@@ -127,7 +127,7 @@ export class World {
       () => {
         expect(store.get(id)?.waitResolvers.size).toBe(1)
       },
-      { interval: 1 },
+      { interval: 1, timeout: 20_000 },
     )
   }
 
