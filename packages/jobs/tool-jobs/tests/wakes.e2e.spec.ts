@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import { LocalBashExecutor } from '@deepseek-ai/dsh-bash-local'
 import { WorkerThreadCodeRuntime } from '@deepseek-ai/dsh-code-runtime-worker-thread'
@@ -48,7 +51,7 @@ async function begin(replies: Reply[], options: Partial<WorldOptions> = {}) {
   const world = await newWorld({ model, ...options })
   if (options.toolRuntime?.mode === 'code') await world.ctx.plugin(WorkerThreadCodeRuntime, {})
   await world.ctx.plugin(LocalSubprocessRuntime)
-  await world.ctx.plugin(LocalBashExecutor, {})
+  await world.ctx.plugin(LocalBashExecutor, { cwd: folder })
   await world.ctx.plugin(shellEnv, {})
   await world.ctx.plugin(toolBash, {})
   const agent = await world.agent()
@@ -62,6 +65,18 @@ const status = ({ ctx }: World, agent: Agent) => ctx.jobs.get(JOB, agent).status
 function kill({ ctx }: World, agent: Agent): void {
   ctx.jobs.kill(JOB, agent)
 }
+
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'wakes-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+/** The part of a command that waits for `goOn`. */
+const UNTIL_TOLD = 'until [ -e go-on ]; do sleep 0.05; done'
+
+const goOn = () => writeFile(join(folder, 'go-on'), '')
 
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
@@ -82,8 +97,10 @@ describe('a real background job and its first output (#6285)', () => {
   })
 
   it('leaves the later output and the completion notice as they were', async () => {
-    const command = 'sleep 0.3; echo 10%; sleep 2; echo 100%'
+    const command = `echo 10%; ${UNTIL_TOLD}; echo 100%`
     const { model, agent } = await begin([inBackground(command), wait(WAIT), 'so far so good', read, 'done'])
+    await agent.whenIdle()
+    await goOn()
     await expect.poll(() => model.requests.length, { timeout: 20_000 }).toBe(5)
     await agent.whenIdle()
 
@@ -103,10 +120,10 @@ describe('a real background job and its first output (#6285)', () => {
   })
 
   it('with the published registry and tools comes back at the timeout', async () => {
-    const { world, model, agent } = await begin([inBackground(COMMAND), wait(1_500), 'at last'], STOCK)
+    const { world, model, agent } = await begin([inBackground(COMMAND), wait(2_500), 'at last'], STOCK)
     await agent.whenIdle()
     expect(newsOf(model, 2).results[0]).toMatch(/^10% at [\d.]+\n\[status: running\]$/)
-    expect((model.times[2] ?? 0) - (model.times[1] ?? 0)).toBeGreaterThanOrEqual(1_500)
+    expect((model.times[2] ?? 0) - (model.times[1] ?? 0)).toBeGreaterThanOrEqual(2_500)
     kill(world, agent)
   })
 })
@@ -139,14 +156,14 @@ describe('a real background job and a message of the user (#6030)', () => {
   })
 
   it('with the published registry and tools is read after the timeout', async () => {
-    const { world, model, agent } = await begin([inBackground('sleep 30'), wait(1_500), 'switching'], STOCK)
+    const { world, model, agent } = await begin([inBackground('sleep 30'), wait(2_500), 'switching'], STOCK)
     await during(world, () => {
       agent.steer(userMessage(STOP))
     })
     await agent.whenIdle()
 
     expect(newsOf(model, 2)).toEqual({ results: ['(no new output)\n[status: running]'], messages: [STOP] })
-    expect((model.times[2] ?? 0) - (model.times[1] ?? 0)).toBeGreaterThanOrEqual(1_500)
+    expect((model.times[2] ?? 0) - (model.times[1] ?? 0)).toBeGreaterThanOrEqual(2_500)
     kill(world, agent)
   })
 
@@ -155,18 +172,19 @@ describe('a real background job and a message of the user (#6030)', () => {
     const { world, model, agent } = await begin(replies)
     await agent.whenIdle()
 
-    expect(noticesOf(agent)).toHaveLength(1)
+    await expect.poll(() => noticesOf(agent), { timeout: 20_000 }).toHaveLength(1)
     expect(newsOf(model, 3).results[0]).toBe('(no new output)\n[status: running]')
     expect((model.times[3] ?? 0) - (model.times[2] ?? 0)).toBeGreaterThanOrEqual(1_200)
     kill(world, agent)
   })
 
   it('a job that ends within the window returns its real result', async () => {
-    const replies = [inBackground('sleep 1; exit 3'), wait(WAIT), 'done']
-    const { world, model, agent } = await begin(replies, { config: { graceMs: 5_000 } })
+    const replies = [inBackground(`${UNTIL_TOLD}; exit 3`), wait(WAIT), 'done']
+    const { world, model, agent } = await begin(replies, { config: { graceMs: 20_000 } })
     await during(world, () => {
       agent.steer(userMessage('well?'))
     })
+    await goOn()
     await agent.whenIdle()
 
     expect(newsOf(model, 2)).toEqual({
