@@ -16,41 +16,47 @@ export const name = 'tool-ask-user'
 export const inject = ['tools', 'userQuestions']
 
 const DESCRIPTION =
-  'Ask the user a concise question when you need confirmation, a choice, or missing information before proceeding. '
-  + 'Send one or more questions, each with a stable id that will be echoed in the answer.'
+  'Put one or more questions to the user and wait for the answers. Use it when a decision, a preference or a fact is'
+  + ' missing that only the user can give and that no sensible default replaces. Inside an autonomous goal round the'
+  + ' call is refused, because nobody is there to answer.'
 
 const PARAMETERS = {
   questions: {
     type: 'array',
     required: true,
-    description: 'Questions to ask the user before continuing.',
+    description: 'What to ask; put questions that belong together into one call.',
     items: {
       type: 'object',
       additionalProperties: true,
       properties: {
-        id: { type: 'string', required: true, description: 'Stable id for this question; echoed in the answer.' },
-        question: { type: 'string', required: true, description: 'The specific question to ask the user.' },
-        header: {
+        id: {
           type: 'string',
-          description: 'Optional short heading for the question, such as "Confirm" or "Choose Mode".',
+          required: true,
+          description: 'A name for this question; its answer carries the same id.',
         },
+        question: { type: 'string', required: true, description: 'The question itself, in full.' },
+        header: { type: 'string', description: 'A heading of one or two words, such as "Database".' },
         options: {
           type: 'array',
           description:
-            'Optional choices to show the user. '
-            + 'If you recommend one, put it first and append "(Recommended)" to that label.',
+            'Answers to choose from; without them the user writes one. Put the one you recommend first and end its label'
+            + ' with "(Recommended)". The user may always answer in their own words instead.',
           items: {
             type: 'object',
             additionalProperties: true,
             properties: {
-              label: { type: 'string', required: true, description: 'Short user-facing option label.' },
-              description: { type: 'string', description: 'One sentence explaining the tradeoff or impact.' },
+              label: {
+                type: 'string',
+                required: true,
+                description: 'The choice in a few words; the answer repeats it.',
+              },
+              description: { type: 'string', description: 'What follows from this choice, in one sentence.' },
             },
           },
         },
         multi_select: {
           type: 'boolean',
-          description: 'Whether the user may select more than one option. Defaults to false.',
+          description: 'True if more than one option may be chosen; one only if left out.',
         },
       },
     },

@@ -40,6 +40,15 @@ afterEach(async () => {
   await Promise.all(contexts.splice(0).map(ctx => ctx.fiber.dispose()))
 })
 
+/** The schemas as JSON, which keeps the order of the fields, with every description emptied. */
+function withoutDescriptions(schemas: unknown): string {
+  return JSON.stringify(schemas).replaceAll(/"description":"(?:[^"\\]|\\.)*"/g, '"description":""')
+}
+
+function descriptionsIn(schemas: unknown): string[] {
+  return [...JSON.stringify(schemas).matchAll(/"description":"((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) => text)
+}
+
 const full = {
   id: 'a',
   question: 'Which one?',
@@ -57,11 +66,12 @@ describe('the same as the published tool', () => {
     expect([oursInvariant.name, oursInvariant.inject]).toEqual([stockInvariant.name, stockInvariant.inject])
   })
 
-  it('what the model sees of it', async () => {
+  it('what the model sees of it, but for the descriptions', async () => {
     const [theirs, mine] = [await mount(stock), await mount(ours)]
     const definitionOf = ({ ctx }: typeof mine) => ctx.tools.get('ask_user_question')
+    const bare = ({ ctx }: typeof mine) => withoutDescriptions(ctx.tools.schemas())
 
-    expect(mine.ctx.tools.schemas()).toEqual(theirs.ctx.tools.schemas())
+    expect(bare(mine)).toBe(bare(theirs))
     expect(definitionOf(mine)?.output.schema).toEqual(definitionOf(theirs)?.output.schema)
     expect(Object.keys(definitionOf(mine) ?? {})).toEqual(Object.keys(definitionOf(theirs) ?? {}))
   })
@@ -123,6 +133,23 @@ describe('the same as the published tool', () => {
     const call = { callId: CallId('c'), name: 'ask_user_question', arguments: { questions: [full] } }
 
     expect(ctx.tools.executionMode({ ...call, signal: new AbortController().signal })).toEqual({ kind: 'exclusive' })
+  })
+})
+
+describe('where it differs: the descriptions', () => {
+  it('are in its own words, each of them', async () => {
+    const [theirs, mine] = [await mount(stock), await mount(ours)].map(({ ctx }) => descriptionsIn(ctx.tools.schemas()))
+
+    expect(mine).toHaveLength(theirs?.length ?? 0)
+    expect(mine?.filter(text => theirs?.includes(text))).toEqual([])
+  })
+
+  it('the model reads that a question is refused in a goal round', async () => {
+    const { ctx } = await mount(ours)
+
+    expect(ctx.tools.get('ask_user_question')?.description).toContain(
+      'Inside an autonomous goal round the call is refused',
+    )
   })
 })
 
