@@ -32,7 +32,7 @@ describe('an answer that a program throws away', () => {
     expect(resultsOf(run.events, 'run_code')).toEqual([{ isError: false, text: 'asked' }])
     const [notice, ...others] = messagesFrom(run.events, 'tool-ask-user')
     expect(others).toEqual([])
-    expect(notice).toMatch(/<user_answer>[^]*<\/user_answer>/)
+    expect(notice).toMatch(/^<user_answer call="[^"]+">\n.*\n<\/user_answer>$/)
     expect(notice).toContain(ANSWER)
     expect(run.requests[1]?.messages.at(-1)).toEqual({ role: 'user', content: notice })
     expect(verdictsOf(run.events)).toEqual(['delivered-by-write-back'])

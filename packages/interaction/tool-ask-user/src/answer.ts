@@ -39,27 +39,16 @@ const ANSWER_JSON_SCHEMA = valueSchemaSpecToJsonSchema(ANSWER_SCHEMA)
 
 /**
  * Take over an answer: `id`, `selected` and `custom` of every item, whatever else the answerer sent along.
- * @param questions - the questions that were asked.
  * @param given - what the answerer returned.
- * @returns a detached answer that fits {@link ANSWER_SCHEMA} and names only questions that were asked.
+ * @returns a detached answer that fits {@link ANSWER_SCHEMA}.
  * @throws {ToolOutputError} with every fault, each with its path.
  */
-export function takeAnswer(questions: readonly { readonly id: string }[], given: unknown): AskUserQuestionAnswer {
+export function takeAnswer(given: unknown): AskUserQuestionAnswer {
   const candidate = pickAnswer(given)
   const misshapen = validateJsonSchemaValue(ANSWER_JSON_SCHEMA, candidate, 'value')
   if (misshapen.length > 0) throw new ToolOutputError(ASK_TOOL_NAME, misshapen)
   // The schema has just been checked, and it is this type's.
-  const answer = candidate as AskUserQuestionAnswer
-  const unasked = unaskedIds(questions, answer)
-  if (unasked.length > 0) throw new ToolOutputError(ASK_TOOL_NAME, unasked)
-  return answer
-}
-
-function unaskedIds(questions: readonly { readonly id: string }[], { answers }: AskUserQuestionAnswer): string[] {
-  const asked = new Set(questions.map(({ id }) => id))
-  return answers.flatMap(({ id }, index) =>
-    asked.has(id) ? [] : [`"value.answers[${index}].id" is ${JSON.stringify(id)}, and no such question was asked`],
-  )
+  return candidate as AskUserQuestionAnswer
 }
 
 /** Whatever does not look like an answer is left as it is, for the schema to say what is wrong with it. */

@@ -1,19 +1,26 @@
 /**
  * The model's `ask_user_question`: translates its arguments into a request to `ctx.userQuestions`, waits, and returns
- * the human's answer. An answer to a call from Code Mode is also written back (`write-back.ts`).
+ * the human's answer. What a call from Code Mode came to is also written back (`write-back.ts`).
  * @module @deepseek-ai/dsh-tool-ask-user
  */
 import type { Context } from '@deepseek-ai/cordis'
 import { defineTool, type ParameterSchemaSpec } from '@deepseek-ai/dsh-tools'
 import '@deepseek-ai/dsh-user-questions'
+import z from '@deepseek-ai/schemastery'
 import { ANSWER_SCHEMA, ASK_TOOL_NAME, takeAnswer } from './answer.ts'
-import { writeBack } from './write-back.ts'
+import { WRITE_BACK_FIELDS, writeBack, type WriteBackConfig } from './write-back.ts'
 
 /** Name of the plugin. */
 export const name = 'tool-ask-user'
 
 /** Services the tool is made of. */
 export const inject = ['tools', 'userQuestions']
+
+/** Configures the tool. */
+export type Config = WriteBackConfig
+
+/** The schema of the configuration, with its defaults. */
+export const Config: z<Config> = z.object(WRITE_BACK_FIELDS)
 
 const DESCRIPTION =
   'Put one or more questions to the user and wait for the answers. Use it when a decision, a preference or a fact is'
@@ -64,10 +71,13 @@ const PARAMETERS = {
 } as const satisfies ParameterSchemaSpec
 
 /**
- * Register the tool; it goes with the plugin's context.
+ * Register the tool and its write-back; both go with the plugin's context.
  * @param ctx - the plugin's context.
+ * @param config - the configuration; what it leaves out has its default.
+ * @throws an error that names the field, if a value is out of range or there is no such field.
  */
-export function apply(ctx: Context): void {
+export function apply(ctx: Context, config: Config = {}): void {
+  writeBack(ctx, config)
   ctx.tools.register(
     defineTool({
       name: ASK_TOOL_NAME,
@@ -89,9 +99,7 @@ export function apply(ctx: Context): void {
           ...(exec.agent === undefined ? {} : { agent: exec.agent }),
           signal: exec.signal,
         })
-        const answer = takeAnswer(questions, given)
-        writeBack(exec, answer)
-        return answer
+        return takeAnswer(given)
       },
     }),
   )

@@ -16,6 +16,7 @@ import {
   callTool,
   disposeHarnesses,
   eventsOf,
+  noReply,
   receipts,
   requestTexts,
   results,
@@ -281,14 +282,7 @@ describe('codes through ctx.tools.execute()', () => {
 
   it.each(answerers)('ASK_ABORTED, when it is aborted while pending (%s)', async answerer => {
     const scene = await start({ answerer })
-    scene.human.replies.push(
-      ({ signal }) =>
-        new Promise((_resolve, reject) =>
-          signal?.addEventListener('abort', () => {
-            reject(new Error('closed'))
-          }),
-        ),
-    )
+    scene.human.replies.push(noReply)
     const caller = new AbortController()
     const pending = execute(scene, { agent: scene.root, signal: caller.signal })
     await until(() => scene.human.requests.length === 1)
@@ -308,7 +302,7 @@ describe('codes through ctx.tools.execute()', () => {
 
   it('INVALID_TOOL_OUTPUT, for an answer that is none', async () => {
     const scene = await start()
-    scene.human.replies.push(() => Promise.resolve({ answers: [{ id: 'other', selected: [] }] }))
+    scene.human.replies.push(() => Promise.resolve({ answers: [{ id: 'q' }] } as never))
 
     expect(await execute(scene)).toMatchObject(failure('ToolOutputError', 'INVALID_TOOL_OUTPUT'))
   })

@@ -92,6 +92,14 @@ export function select(...labels: string[]): Reply {
   return ({ questions }) => Promise.resolve({ answers: questions.map(({ id }) => ({ id, selected: labels })) })
 }
 
+/** A reply that never comes: the UI closes its dialog when the request is aborted. */
+export const noReply: Reply = ({ signal }) =>
+  new Promise((_resolve, reject) =>
+    signal?.addEventListener('abort', () => {
+      reject(new Error('closed'))
+    }),
+  )
+
 export interface HarnessOptions {
   /** How the model calls tools. */
   readonly mode?: 'native' | 'code'
@@ -205,10 +213,24 @@ export function requestTexts(request: GenerateOptions | undefined): string[] {
   )
 }
 
-/** The answers inside a written-back text. */
-export function parseWriteBack(text: string | undefined): unknown {
-  const json = /^<user_answer>\n([^]*)\n<\/user_answer>$/.exec(text ?? '')?.[1]
-  return json === undefined ? undefined : JSON.parse(json)
+/** One element that was written back. */
+export interface Element {
+  readonly name: string
+  readonly call: unknown
+  readonly body: unknown
+}
+
+/** The element that a written-back text is; `undefined` for any other text. */
+export function parseWriteBack(text: string | undefined): Element | undefined {
+  const [, name, call, body] =
+    /^<(user_answer|user_question_withdrawn) call=("[^"<>&]*")>\n([^\n<]*)\n<\/\1>$/.exec(text ?? '') ?? []
+  if (name === undefined || call === undefined || body === undefined) return undefined
+  return { name, call: JSON.parse(call), body: JSON.parse(body) }
+}
+
+/** The bodies of the elements among these texts, in order. */
+export function answersIn(texts: readonly string[]): unknown[] {
+  return texts.flatMap(text => parseWriteBack(text)?.body ?? [])
 }
 
 /** Types of the events of a turn, in order, without the chunks. */

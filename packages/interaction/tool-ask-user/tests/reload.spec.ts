@@ -37,7 +37,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const blue = { answers: [{ id: 'q', selected: ['Blue'] }] }
+const told = { name: 'user_answer', body: { answers: [{ question: 'Which one?', id: 'q', selected: ['Blue'] }] } }
 
 function start(): Promise<Harness> {
   return startHarness({ mode: 'code', sessions })
@@ -74,7 +74,7 @@ async function expectNextTurnStartsWithTheAnswer({
   await runTurn(agent, 'what now?')
   const texts = requestTexts(harness.model.requests.at(-1))
   const written = texts.findIndex(text => parseWriteBack(text) !== undefined)
-  expect(parseWriteBack(texts[written])).toEqual(blue)
+  expect(parseWriteBack(texts[written])).toMatchObject(told)
   expect(texts.indexOf('what now?')).toBeGreaterThan(written)
 }
 
@@ -93,7 +93,7 @@ describe('after a reload', () => {
     expect(second.agent.session.deriveMessages()).toEqual(before)
     await runTurn(second.agent, 'and now?')
     expect(second.harness.model.requests[0]?.messages.slice(0, before.length)).toEqual(before)
-    expect(writtenBack(second.agent).map(({ content }) => parseWriteBack(textOf(content)))).toEqual([blue])
+    expect(writtenBack(second.agent).map(({ content }) => parseWriteBack(textOf(content)))).toMatchObject([told])
   })
 
   it('a message that a cancelled turn left waiting enters the next turn first', async () => {

@@ -60,8 +60,8 @@ const full = {
 }
 
 describe('the same as the published tool', () => {
-  it('exports, and services it needs', () => {
-    expect(Object.keys(ours).sort()).toEqual(Object.keys(stock).sort())
+  it('exports, but for the configuration, and services it needs', () => {
+    expect(Object.keys(ours).sort()).toEqual(['Config', ...Object.keys(stock)].sort())
     expect([ours.name, ours.inject]).toEqual([stock.name, stock.inject])
     expect([oursInvariant.name, oursInvariant.inject]).toEqual([stockInvariant.name, stockInvariant.inject])
   })
@@ -96,6 +96,10 @@ describe('the same as the published tool', () => {
     ['custom that is undefined', { answers: [{ id: 'a', selected: [], custom: undefined }] }],
     ['no items', { answers: [] }],
     ['fields of the wrong type', { answers: [{ id: 'a', selected: [1], custom: 3 }] }],
+    ['an id that nobody asked for', { answers: [{ id: 'other', selected: ['X'] }] }],
+    ['lone surrogates', { answers: [{ id: 'a', selected: ['\ud800'], custom: '\udfff' }] }],
+    ['control characters and markup', { answers: [{ id: 'a', selected: ['\u0007\u009b</user_answer>'] }] }],
+    ['1 MB', { answers: [{ id: 'a', selected: [], custom: 'x'.repeat(1_000_000) }] }],
   ])('what it returns for %s', async (_name, answer) => {
     const [theirs, mine] = [await mount(stock), await mount(ours)]
     for (const each of [theirs, mine]) each.answerWith(answer)
@@ -157,7 +161,7 @@ describe('where it differs: an answer of the wrong shape is an error with a code
   it.each<[string, unknown]>([
     ['text', 'yes'],
     ['an object without answers', {}],
-    ['an unknown question id', { answers: [{ id: 'other', selected: [] }] }],
+    ['an item without a selection', { answers: [{ id: 'a' }] }],
   ])('%s', async (_name, answer) => {
     const { answerWith, run } = await mount(ours)
     answerWith(answer)

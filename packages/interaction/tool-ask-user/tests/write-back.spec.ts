@@ -1,165 +1,258 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Context } from '@deepseek-ai/cordis'
-import { AgentLoop } from '@deepseek-ai/dsh-agent-loop'
 import { mountAgentLoopTestDependencies } from '@deepseek-ai/dsh-agent-loop-testkit'
 import { WorkerThreadCodeRuntime } from '@deepseek-ai/dsh-code-runtime-worker-thread'
-import {
-  CallId,
-  CONTEXT_SUMMARY_MAX_CHARS,
-  createUserMessage,
-  LlmAdapter,
-  type GenerateOptions,
-  type StreamChunk,
-  type UserMessage,
-} from '@deepseek-ai/dsh-llm'
-import { SessionId } from '@deepseek-ai/dsh-session'
-import type { ToolRunContext } from '@deepseek-ai/dsh-tools'
+import { CallId, type ContentBlock, type UserMessage } from '@deepseek-ai/dsh-llm'
+import { defineTool, type PostToolDecision, type ToolExecutionResult } from '@deepseek-ai/dsh-tools'
 import { UserQuestionService, type AskUserQuestionAnswer } from '@deepseek-ai/dsh-user-questions'
 import * as toolAskUser from '../src/index.ts'
-import { answerMessage, renderAnswer, summarizeAnswer, writeBack } from '../src/write-back.ts'
+import { WRITE_BACK_FIELDS, writeBackLimit, writeBackMessage } from '../src/write-back.ts'
+
+const contexts: Context[] = []
+afterEach(() => Promise.all(contexts.splice(0).map(ctx => ctx.fiber.dispose())))
 
 const blue: AskUserQuestionAnswer = { answers: [{ id: 'colour', selected: ['Blue'] }] }
+const program = 'await tools.ask_user_question({ questions: [{ id: "colour", question: "?" }] })'
 
-describe('writeBack', () => {
-  function execution(parent: boolean) {
-    const deferred: UserMessage[] = []
-    const exec: Pick<ToolRunContext, 'parent' | 'deferContext'> = {
-      ...(parent && { parent: Symbol('run_code') as NonNullable<ToolRunContext['parent']> }),
-      deferContext: message => void deferred.push(message),
-    }
-    return { exec, deferred }
-  }
-
-  it('defers one message onto a nested call', () => {
-    const { exec, deferred } = execution(true)
-    writeBack(exec, blue)
-
-    expect(deferred.map(({ content }) => content)).toEqual([[{ type: 'text', text: renderAnswer(blue) }]])
-  })
-
-  it('leaves a direct call alone: its result is the answer', () => {
-    const { exec, deferred } = execution(false)
-    writeBack(exec, blue)
-
-    expect(deferred).toEqual([])
-  })
-})
-
-describe('the message', () => {
-  it('is a notice of this tool with the answer and a summary', () => {
-    expect(answerMessage(blue)).toMatchObject({
-      role: 'user',
-      content: [
-        { type: 'text', text: '<user_answer>\n{"answers":[{"id":"colour","selected":["Blue"]}]}\n</user_answer>' },
-      ],
-      source: { kind: 'plugin', plugin: 'tool-ask-user', form: 'notice', summary: 'User answered colour: Blue' },
-    })
-  })
-
-  it.each<[string, AskUserQuestionAnswer]>([
-    [
-      'several questions',
-      {
-        answers: [
-          { id: 'a', selected: ['x'] },
-          { id: 'b', selected: ['y', 'z'] },
-        ],
-      },
-    ],
-    ['free text beside choices', { answers: [{ id: 'a', selected: ['x', 'y'], custom: 'and z' }] }],
-    ['free text alone', { answers: [{ id: 'a', selected: [], custom: 'none of these' }] }],
-    ['a skipped question', { answers: [{ id: 'a', selected: [] }] }],
-    [
-      'quotes, backslashes and line breaks',
-      { answers: [{ id: '"', selected: ['\\n', "it's"], custom: 'a\r\nb\u2028c' }] },
-    ],
-    ['markup', { answers: [{ id: '<', selected: ['</user_answer>', '<!-- -->'], custom: '<user_answer>' }] }],
-  ])('keeps %s intact inside the one element', (_name, answer) => {
-    const [opening, json, closing, ...rest] = renderAnswer(answer).split('\n')
-
-    expect([opening, closing, rest]).toEqual(['<user_answer>', '</user_answer>', []])
-    expect(json).not.toContain('<')
-    expect(JSON.parse(json ?? '')).toEqual(answer)
-  })
-
-  it('takes over the known fields only', () => {
-    const given = { answers: [{ custom: 'c', selected: ['x'], id: 'a', secret: 1 }], by: 'UI' }
-
-    expect(renderAnswer(given)).toContain('{"answers":[{"id":"a","selected":["x"],"custom":"c"}]}')
-  })
-})
-
-describe('the summary', () => {
-  it.each<[string, AskUserQuestionAnswer, string]>([
-    [
-      'every question',
-      {
-        answers: [
-          { id: 'a', selected: ['x', 'y'] },
-          { id: 'b', selected: [], custom: 'z' },
-        ],
-      },
-      'User answered a: x, y; b: z',
-    ],
-    ['a skipped question', { answers: [{ id: 'a', selected: [] }] }, 'User answered a: (skipped)'],
-    [
-      'one line, whatever the answer',
-      { answers: [{ id: 'a', selected: ['x\r\n\ty\u001b[2J'] }] },
-      'User answered a: x y [2J',
-    ],
-    ['an answer without items', { answers: [] }, 'User answered'],
-  ])('names %s', (_name, answer, summary) => {
-    expect(summarizeAnswer(answer)).toBe(summary)
-  })
-
-  it("stays within the harness's bound", () => {
-    const summary = summarizeAnswer({ answers: [{ id: 'a', selected: ['x'.repeat(1000)] }] })
-
-    expect(summary).toHaveLength(CONTEXT_SUMMARY_MAX_CHARS)
-  })
-})
-
-describe('in a real Code Mode run', () => {
-  /** Runs one program, then says that it is done. */
-  class OneProgram extends LlmAdapter {
-    readonly requests: GenerateOptions[] = []
-
-    async *stream(options: GenerateOptions): AsyncIterable<StreamChunk> {
-      this.requests.push(options)
-      await Promise.resolve()
-      if (this.requests.length > 1) {
-        yield { type: 'text-delta', index: 0, text: 'done' }
-        yield { type: 'finish', reason: { kind: 'stop' } }
-        return
-      }
-      const code = 'await tools.ask_user_question({ questions: [{ id: "colour", question: "?" }] }); return "asked"'
-      const argumentsDelta = JSON.stringify({ code, description: 'Ask for a colour' })
-      yield { type: 'tool-call-delta', index: 0, id: CallId('call'), name: 'run_code', argumentsDelta }
-      yield { type: 'finish', reason: { kind: 'tool-calls' } }
-    }
-  }
-
+/** Code Mode with the question tool, and a person who answers so. */
+async function start({
+  answer = blue,
+  config = {},
+}: { answer?: AskUserQuestionAnswer; config?: toolAskUser.Config } = {}) {
   const ctx = new Context()
-  afterEach(() => ctx.fiber.dispose())
-
-  it('an answer that the program throws away is in the next request, behind the outer result', async () => {
-    await mountAgentLoopTestDependencies(ctx, { tools: { mode: 'code' } })
-    await ctx.plugin(WorkerThreadCodeRuntime, {})
-    const model = new OneProgram()
-    ctx.llm.registerAdapter(['scripted'], model)
-    await ctx.plugin(UserQuestionService)
-    await ctx.plugin(toolAskUser)
-    ctx.userQuestions.registerProvider({ ask: () => Promise.resolve(blue) })
-    await ctx.plugin(AgentLoop, { agents: [] })
-    const { agent } = await ctx.agents.create({
-      sessionId: SessionId('s'),
-      agentOptions: { provider: 'scripted', model: 'm' },
+  contexts.push(ctx)
+  await mountAgentLoopTestDependencies(ctx, { tools: { mode: 'code' } })
+  await ctx.plugin(WorkerThreadCodeRuntime, {})
+  await ctx.plugin(UserQuestionService)
+  ctx.userQuestions.registerProvider({ ask: () => Promise.resolve(answer) })
+  const fiber = await ctx.plugin(toolAskUser, config)
+  const run = (code: string) =>
+    ctx.tools.execute({
+      callId: CallId('call'),
+      name: 'run_code',
+      arguments: { code, description: 'Ask' },
+      signal: new AbortController().signal,
     })
-    agent.followup(createUserMessage({ content: [{ type: 'text', text: 'go' }], source: { kind: 'user' } }))
-    await agent.whenIdle()
+  const onProgram = (decide: (decision: PostToolDecision) => PostToolDecision, prepend = false) =>
+    ctx.on(
+      'tools/post-execute',
+      async (exec, _result, next) => {
+        const decision = await next()
+        return exec.name === 'run_code' ? decide(decision) : decision
+      },
+      { prepend },
+    )
+  return { ctx, fiber, run, onProgram }
+}
 
-    const [outer, writtenBack] = model.requests[1]?.messages.slice(-2) ?? []
-    expect(outer?.content).toMatchObject([{ type: 'tool-result', content: [{ type: 'text', text: 'asked' }] }])
-    expect(writtenBack?.content).toEqual([{ type: 'text', text: renderAnswer(blue) }])
+function textOf(content: readonly ContentBlock[]): string {
+  return content.map(block => (block.type === 'text' ? block.text : '')).join('')
+}
+
+function textBlocks(text: string): ContentBlock[] {
+  return [{ type: 'text', text }]
+}
+
+/** The texts that a result carries behind it. */
+function written({ additionalContexts = [] }: ToolExecutionResult): string[] {
+  return additionalContexts.map(({ content }: UserMessage) => textOf(content))
+}
+
+const told =
+  '<user_answer call="call:code:1">\n{"answers":[{"question":"?","id":"colour","selected":["Blue"]}]}\n</user_answer>'
+
+describe('what is attached', () => {
+  it('an answer that the program throws away', async () => {
+    const { run } = await start()
+    const result = await run(`${program}; return "asked"`)
+
+    expect(textOf(result.content)).toBe('asked')
+    expect(written(result)).toEqual([told])
+    expect(result.additionalContexts?.[0]?.source).toEqual({
+      kind: 'plugin',
+      plugin: 'tool-ask-user',
+      form: 'notice',
+      summary: 'User answered colour: Blue',
+    })
   })
+
+  it('one message an ask, in order', async () => {
+    const { run } = await start()
+    const result = await run(`${program}; ${program}; throw new Error("broken")`)
+
+    expect(written(result)).toEqual([told, told.replace(':1', ':2')])
+  })
+
+  it('nothing to a call without questions, nor to a direct one', async () => {
+    const { ctx, run } = await start()
+    const args = { questions: [{ id: 'colour', question: '?' }] }
+    const call = { callId: CallId('c'), name: 'ask_user_question', arguments: args }
+
+    expect(await run('return 1')).not.toHaveProperty('additionalContexts')
+    expect(await ctx.tools.execute({ ...call, signal: new AbortController().signal })).not.toHaveProperty(
+      'additionalContexts',
+    )
+  })
+
+  it('nothing of a call that failed', async () => {
+    const { ctx, run } = await start()
+    ctx.tools.guard(({ name }) => (name === 'ask_user_question' ? 'not now' : undefined))
+
+    expect(written(await run(`try { ${program} } catch {} return "asked"`))).toEqual([])
+  })
+
+  it('no more than the configured limit', async () => {
+    const answer = { answers: [{ id: 'colour', selected: [], custom: 'x'.repeat(100_000) }] }
+    const { run } = await start({ answer, config: { writeBackLimitBytes: 2_000 } })
+    const [text = ''] = written(await run(`${program}; return "asked"`))
+
+    expect(Buffer.byteLength(text)).toBe(2_000)
+  })
+
+  it('nothing, once the plugin is gone', async () => {
+    const { ctx, fiber, run } = await start()
+    const arrived = Promise.withResolvers<undefined>()
+    const gate = Promise.withResolvers<undefined>()
+    ctx.on(
+      'tools/pre-execute',
+      async (_exec, next) => {
+        arrived.resolve(undefined)
+        await gate.promise
+        return next()
+      },
+      { prepend: true },
+    )
+    const running = run('return "done"')
+    await arrived.promise
+    await fiber.dispose()
+    gate.resolve(undefined)
+
+    expect(await running).toMatchObject({ isError: false, content: textBlocks('done') })
+  })
+})
+
+describe('an answer that nobody asked for', () => {
+  it.each<[string, string[], string]>([
+    ['one', ['other'], '"other"'],
+    ['several', ['other', 'third'], '"other" and 1 more'],
+    ['one with an endless id', ['x'.repeat(1_000)], JSON.stringify('x'.repeat(100))],
+  ])('is left out, and logged once: %s', async (_name, ids, named) => {
+    const answer = { answers: [...blue.answers, ...ids.map(id => ({ id, selected: ['Red'] }))] }
+    const { ctx, run } = await start({ answer })
+    const warn = vi.spyOn(ctx.logger, 'warn').mockReturnValue(undefined)
+
+    expect(written(await run(`${program}; return "asked"`))).toEqual([told])
+    expect(warn.mock.calls).toEqual([
+      [`tool-ask-user: not written back: no question was asked for the answer with id ${named}`],
+    ])
+  })
+})
+
+describe('what a policy took out of the enclosing result', () => {
+  const answer = { answers: [{ id: 'colour', selected: ['"Blue"\n'], custom: 'Red' }] }
+  const policies: Record<string, (decision: PostToolDecision) => PostToolDecision> = {
+    block: ({ additionalContexts = [] }) => ({ kind: 'block', feedback: textBlocks('no'), additionalContexts }),
+    content: () => ({ kind: 'accept', content: textBlocks('hidden') }),
+    value: () => ({ kind: 'accept', value: { logs: [], result: 'hidden' } }),
+  }
+
+  it.each(Object.entries(policies))('stays out: a %s', async (_name, policy) => {
+    const { run, onProgram } = await start({ answer })
+    onProgram(policy, true)
+
+    expect(written(await run(`return ${program}`))).toEqual([])
+    expect(written(await run(`return (${program}).answers[0].selected[0]`))).toEqual([])
+  })
+
+  it.each(Object.entries(policies))('was not the answer: a %s', async (_name, policy) => {
+    const { run, onProgram } = await start({ answer })
+    onProgram(policy, true)
+
+    expect(written(await run(`${program}; return "asked"`))).toHaveLength(1)
+  })
+
+  it('is not what it left in', async () => {
+    const { run, onProgram } = await start()
+    onProgram(() => ({ kind: 'accept', value: { logs: [], result: 'They like Blue.' } }))
+
+    expect(written(await run(`return ${program}`))).toEqual([told])
+  })
+
+  it('counts for a replacement of the answer, too, and not for a withdrawn question', async () => {
+    const { ctx, run, onProgram } = await start()
+    ctx.on('tools/post-execute', (exec, _result, next) =>
+      exec.name === 'ask_user_question' ? Promise.resolve({ kind: 'accept', content: textBlocks('a colour') }) : next(),
+    )
+
+    expect(written(await run(`${program}; return "a colour"`))).toEqual([
+      '<user_answer call="call:code:1">\n"a colour"\n</user_answer>',
+    ])
+    onProgram(() => ({ kind: 'accept', content: textBlocks('hidden') }))
+    expect(written(await run(`${program}; return "a colour"`))).toEqual([])
+  })
+
+  it('is compared with the own result of the body, before any wrapper', async () => {
+    const { ctx, run } = await start()
+    ctx.on('tools/execute', async (exec, next) => {
+      const result = await next()
+      return exec.name === 'run_code' ? { isError: false, value: { logs: [] }, content: [] } : result
+    })
+
+    expect(written(await run(`return ${program}`))).toEqual([])
+  })
+
+  it('never is that a question was withdrawn', async () => {
+    const { ctx, run } = await start()
+    const outer = new AbortController()
+    ctx.on('user-questions/request', () => {
+      outer.abort('run_code settled')
+      return Promise.reject(new Error('closed'))
+    })
+    ctx.tools.register(
+      defineTool({
+        name: 'compose',
+        description: 'Ask as a program does.',
+        parameters: {},
+        output: { schema: { type: 'string' }, render: (_args, value) => [{ type: 'text', text: value }] },
+        async execute(_args, exec) {
+          const questions = [{ id: 'colour', question: '?' }]
+          const call = { callId: CallId('inner'), name: 'ask_user_question', arguments: { questions } }
+          await ctx.tools.execute({ ...call, parent: exec.token, signal: outer.signal })
+          return 'colour'
+        },
+      }),
+    )
+    ctx.on('tools/post-execute', () => Promise.resolve({ kind: 'accept', content: textBlocks('hidden') }))
+
+    expect(written(await run('await tools.compose({})'))).toEqual([
+      expect.stringContaining('<user_question_withdrawn call="inner">') as string,
+    ])
+  })
+})
+
+describe('the setting', () => {
+  it('has its default', () => {
+    expect(writeBackLimit({})).toBe(16_384)
+    expect(writeBackLimit({ writeBackLimitBytes: 1_024 })).toBe(1_024)
+  })
+
+  it.each([1_023, 0, -1, 1_024.5, 2 ** 53, Infinity, NaN, '2kB'])('refuses %j by its name', value => {
+    const config = { writeBackLimitBytes: value as number }
+
+    expect(() => writeBackLimit(config)).toThrow('writeBackLimitBytes')
+    expect(() => WRITE_BACK_FIELDS.writeBackLimitBytes(config.writeBackLimitBytes)).toThrow()
+  })
+
+  it('refuses a name that there is not', () => {
+    expect(() => writeBackLimit({ writeBackLimit: 1 } as never)).toThrow(
+      'tool-ask-user: there is no setting "writeBackLimit"; there is only writeBackLimitBytes',
+    )
+  })
+})
+
+it('the message is a notice of the tool', () => {
+  const message = writeBackMessage('c', { kind: 'replaced', text: 'x' }, 1_024)
+
+  expect(message).toMatchObject({ role: 'user', source: { form: 'notice', summary: 'User answered: x' } })
+  expect(textOf(message.content)).toBe('<user_answer call="c">\n"x"\n</user_answer>')
 })
