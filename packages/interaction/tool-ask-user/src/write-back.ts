@@ -32,6 +32,9 @@ export const WRITE_BACK_FIELDS = {
   writeBackLimitBytes: z.number().step(1).min(1024).max(Number.MAX_SAFE_INTEGER).default(16_384),
 }
 
+/** `FiberState.ACTIVE`: the enum is not there at run time. */
+const FIBER_ACTIVE = 2
+
 /** What is kept for one enclosing call until it ends. */
 interface Kept {
   readonly said: { readonly message: UserMessage; readonly answers: readonly string[] }[]
@@ -151,21 +154,23 @@ function warnOfUnasked(ctx: Context, outcome: AskOutcome): void {
   ctx.logger.warn(`tool-ask-user: not written back: no question was asked for the answer with id ${ids}`)
 }
 
-/** Other plugins register listeners when they like, so these go to the ends of their chains again before each call. */
+/**
+ * Other plugins register listeners when they like, so these go to the ends of their chains again before each call is
+ * dispatched. A registration keeps the stack that it was made from, and with it the call: a microtask has none.
+ */
 function keepAtTheirEnds(ctx: Context, registrations: readonly (() => () => void)[]): void {
   let disposers = registrations.map(register => register())
-  let isLive = true
-  ctx.effect(() => () => {
-    isLive = false
-  })
+  const move = () => {
+    // A call that began before the plugin went still comes here.
+    const state: number = ctx.fiber.state
+    if (state !== FIBER_ACTIVE) return
+    for (const dispose of disposers) dispose()
+    disposers = registrations.map(register => register())
+  }
   ctx.on(
     'tools/pre-execute',
     (_exec, next) => {
-      // A call that began before the plugin went still has this listener in its chain.
-      if (isLive) {
-        for (const dispose of disposers) dispose()
-        disposers = registrations.map(register => register())
-      }
+      queueMicrotask(move)
       return next()
     },
     { prepend: true },

@@ -3,7 +3,12 @@ import { Context } from '@deepseek-ai/cordis'
 import { mountAgentLoopTestDependencies } from '@deepseek-ai/dsh-agent-loop-testkit'
 import { WorkerThreadCodeRuntime } from '@deepseek-ai/dsh-code-runtime-worker-thread'
 import { CallId, type ContentBlock, type UserMessage } from '@deepseek-ai/dsh-llm'
-import { defineTool, type PostToolDecision, type ToolExecutionResult } from '@deepseek-ai/dsh-tools'
+import {
+  defineTool,
+  type PostToolDecision,
+  type ToolExecutionInput,
+  type ToolExecutionResult,
+} from '@deepseek-ai/dsh-tools'
 import { UserQuestionService, type AskUserQuestionAnswer } from '@deepseek-ai/dsh-user-questions'
 import * as toolAskUser from '../src/index.ts'
 import { WRITE_BACK_FIELDS, writeBackLimit, writeBackMessage } from '../src/write-back.ts'
@@ -43,6 +48,16 @@ async function start({
       { prepend },
     )
   return { ctx, fiber, run, onProgram }
+}
+
+/** The question, asked without a program. */
+function directAsk(): ToolExecutionInput {
+  return {
+    callId: CallId('c'),
+    name: 'ask_user_question',
+    arguments: { questions: [{ id: 'colour', question: '?' }] },
+    signal: new AbortController().signal,
+  }
 }
 
 function textOf(content: readonly ContentBlock[]): string {
@@ -85,13 +100,9 @@ describe('what is attached', () => {
 
   it('nothing to a call without questions, nor to a direct one', async () => {
     const { ctx, run } = await start()
-    const args = { questions: [{ id: 'colour', question: '?' }] }
-    const call = { callId: CallId('c'), name: 'ask_user_question', arguments: args }
 
     expect(await run('return 1')).not.toHaveProperty('additionalContexts')
-    expect(await ctx.tools.execute({ ...call, signal: new AbortController().signal })).not.toHaveProperty(
-      'additionalContexts',
-    )
+    expect(await ctx.tools.execute(directAsk())).not.toHaveProperty('additionalContexts')
   })
 
   it('nothing of a call that failed', async () => {
@@ -109,25 +120,20 @@ describe('what is attached', () => {
     expect(Buffer.byteLength(text)).toBe(2_000)
   })
 
-  it('nothing, once the plugin is gone', async () => {
+  it.each(['before', 'while'])('nothing, when the plugin goes %s a call is let through', async when => {
     const { ctx, fiber, run } = await start()
-    const arrived = Promise.withResolvers<undefined>()
-    const gate = Promise.withResolvers<undefined>()
     ctx.on(
       'tools/pre-execute',
       async (_exec, next) => {
-        arrived.resolve(undefined)
-        await gate.promise
+        const gone = fiber.dispose()
+        if (when === 'before') await gone
         return next()
       },
       { prepend: true },
     )
-    const running = run('return "done"')
-    await arrived.promise
-    await fiber.dispose()
-    gate.resolve(undefined)
 
-    expect(await running).toMatchObject({ isError: false, content: textBlocks('done') })
+    expect(await run('return "done"')).toMatchObject({ isError: false, content: textBlocks('done') })
+    expect(await ctx.tools.execute(directAsk())).toMatchObject({ error: { info: { code: 'UNKNOWN_TOOL' } } })
   })
 })
 
