@@ -19,14 +19,14 @@ afterEach(() => Promise.all(contexts.splice(0).map(ctx => ctx.fiber.dispose())))
 const blue: AskUserQuestionAnswer = { answers: [{ id: 'colour', selected: ['Blue'] }] }
 const program = 'await tools.ask_user_question({ questions: [{ id: "colour", question: "?" }] })'
 
-/** Code Mode with the question tool, and a person who answers so. */
+/** Code Mode beside native calls, the question tool, and a person who answers so. */
 async function start({
   answer = blue,
   config = {},
 }: { answer?: AskUserQuestionAnswer; config?: toolAskUser.Config } = {}) {
   const ctx = new Context()
   contexts.push(ctx)
-  await mountAgentLoopTestDependencies(ctx, { tools: { mode: 'code' } })
+  await mountAgentLoopTestDependencies(ctx, { tools: { mode: 'both' } })
   await ctx.plugin(WorkerThreadCodeRuntime, {})
   await ctx.plugin(UserQuestionService)
   ctx.userQuestions.registerProvider({ ask: () => Promise.resolve(answer) })
@@ -100,9 +100,13 @@ describe('what is attached', () => {
 
   it('nothing to a call without questions, nor to a direct one', async () => {
     const { ctx, run } = await start()
+    const warn = vi.spyOn(ctx.logger, 'warn').mockReturnValue(undefined)
 
     expect(await run('return 1')).not.toHaveProperty('additionalContexts')
-    expect(await ctx.tools.execute(directAsk())).not.toHaveProperty('additionalContexts')
+    const direct = await ctx.tools.execute(directAsk())
+    expect(direct.isError).toBe(false)
+    expect(direct).not.toHaveProperty('additionalContexts')
+    expect(warn).not.toHaveBeenCalled()
   })
 
   it('nothing of a call that failed', async () => {
@@ -155,7 +159,7 @@ describe('an answer that nobody asked for', () => {
 })
 
 describe('what a policy took out of the enclosing result', () => {
-  const answer = { answers: [{ id: 'colour', selected: ['"Blue"\n'], custom: 'Red' }] }
+  const answer = { answers: [{ id: 'colour', selected: ['"Blue"\n'] }] }
   const policies: Record<string, (decision: PostToolDecision) => PostToolDecision> = {
     block: ({ additionalContexts = [] }) => ({ kind: 'block', feedback: textBlocks('no'), additionalContexts }),
     content: () => ({ kind: 'accept', content: textBlocks('hidden') }),
