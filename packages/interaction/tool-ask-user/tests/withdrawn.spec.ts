@@ -1,5 +1,6 @@
 /** A question that its program left pending: the model is told that it was withdrawn. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
@@ -47,9 +48,10 @@ function onceShown(): string {
 }
 
 /** A reply that never comes, to a question on the screen. */
-const shown: Reply = async request => {
-  await writeFile(join(folder, 'shown'), '')
-  return noReply(request)
+const shown: Reply = request => {
+  const pending = noReply(request)
+  writeFileSync(join(folder, 'shown'), '')
+  return pending
 }
 
 async function start(code: string, ...replies: Reply[]) {
@@ -126,11 +128,11 @@ it('an answer before it is told, too, in the order of the questions', async () =
 
 it('an answer of a UI that ignored the withdrawal comes too late: the question was withdrawn', async () => {
   const late = Promise.withResolvers<AskUserQuestionAnswer>()
-  const { agent, human, told } = await start(`${pending('q')}; ${onceShown()}`, async request => {
+  const { agent, human, told } = await start(`${pending('q')}; ${onceShown()}`, request => {
     request.signal?.addEventListener('abort', () => {
       late.resolve({ answers: [{ id: 'q', selected: ['Blue'] }] })
     })
-    await writeFile(join(folder, 'shown'), '')
+    writeFileSync(join(folder, 'shown'), '')
     return late.promise
   })
   await runTurn(agent)
@@ -157,7 +159,7 @@ it('nothing of a question that a wrapper kept from the user', async () => {
     'tools/execute',
     async (exec, next) => {
       if (exec.name !== 'ask_user_question') return next()
-      await writeFile(join(folder, 'shown'), '')
+      writeFileSync(join(folder, 'shown'), '')
       await new Promise(resolve => {
         exec.signal.addEventListener('abort', resolve)
       })
