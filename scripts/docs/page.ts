@@ -39,9 +39,7 @@ export function readPage(markdown: string): Page {
 }
 
 function plainText(tokens: readonly Token[]): string {
-  return tokens
-    .map(token => ('tokens' in token ? plainText(token.tokens ?? []) : textOf(token)))
-    .join('')
+  return tokens.map(token => ('tokens' in token ? plainText(token.tokens ?? []) : textOf(token))).join('')
 }
 
 function textOf(token: Token): string {

@@ -29,7 +29,7 @@ declare module '@deepseek-ai/dsh-shell' {
      *   more of it is found. It may read, kill, subscribe and dispose.
      * @returns the disposer, which may be called twice.
      */
-    onOutput?(listener: () => void): () => void
+    onOutput?: (listener: () => void) => () => void
   }
 }
 
