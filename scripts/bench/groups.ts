@@ -144,6 +144,20 @@ async function manyWaits(): Promise<Group> {
   }
 }
 
+async function outputLooks(): Promise<Group> {
+  const { ours, limit } = await measure('output-looks', 'ours', 'limit')
+  return {
+    title: 'Listening to a background command',
+    setting:
+      'A bash process that has printed as much as memory holds (`maxOutputBytes`) and is silent. One look at both of its'
+      + ' streams, median; CPU time of looks, the least of three spells of 3 s. Limit: nobody listens.',
+    rows: ours.flatMap(({ what, lookUs, cpu }, index): Row[] => [
+      { what: `a look, ${what}`, unit: 'µs', ours: lookUs },
+      { what: '… again and again', unit: '% of a core', ours: cpu, limit: limit[index]?.cpu },
+    ]),
+  }
+}
+
 async function trace(): Promise<Group> {
   const { ours, limit } = await measure('trace', 'ours', 'limit')
   return {
@@ -159,4 +173,4 @@ async function trace(): Promise<Group> {
 }
 
 /** The groups, in the order in which they are measured and printed. */
-export const GROUPS = [wakes, chattyJobs, questions, guardCost, oneWait, manyWaits, trace]
+export const GROUPS = [wakes, chattyJobs, questions, guardCost, oneWait, manyWaits, outputLooks, trace]

@@ -3,6 +3,7 @@ import { runGoalRoundQuestion } from '../demo/goal-round-question.ts'
 import { runThrownAwayAnswer } from '../demo/thrown-away-answer.ts'
 import { measureChattyJobs } from './chatty-job.ts'
 import { measureGuardCost } from './guard-cost.ts'
+import { measureOutputLooks } from './output-looks.ts'
 import type { Plane } from './planes.ts'
 import { measureTrace } from './trace.ts'
 import { measureManyWaits, measureOneWait } from './waits.ts'
@@ -15,6 +16,7 @@ const measurements = {
   'many-waits-pull': (plane: Plane) => measureManyWaits(plane, 'pull'),
   'many-waits-push': (plane: Plane) => measureManyWaits(plane, 'push'),
   'one-wait': measureOneWait,
+  'output-looks': measureOutputLooks,
   'thrown-away-answer': runThrownAwayAnswer,
   trace: measureTrace,
   wakes: measureWakes,
