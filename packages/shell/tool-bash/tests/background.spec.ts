@@ -178,9 +178,11 @@ describe('where background jobs are disabled', () => {
     expect(JSON.stringify(tool.parameters) + tool.description).not.toMatch(/run_in_background|job_/)
   })
 
-  it('commands run in the foreground, also with the argument at false', async () => {
+  it('commands run in the foreground, whatever the argument is but true', async () => {
     const world = await disabled()
     expect(textOf(await world.call({ command: 'echo hello' }))).toBe('hello\n')
-    expect(textOf(await world.call({ command: 'echo hello', run_in_background: false }))).toBe('hello\n')
+    for (const value of [false, 'yes']) {
+      expect(textOf(await world.call({ command: 'echo hello', run_in_background: value }))).toBe('hello\n')
+    }
   })
 })
