@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { cp, mkdir } from 'node:fs/promises'
+import { basename, delimiter, join } from 'node:path'
+import { describe, expect, inject, it } from 'vitest'
 import { FOR_PROFILES } from '../forked.mjs'
 import { makeHome, type Home } from './support/home.ts'
 import { installIntoDsh } from './support/installer.ts'
@@ -43,18 +43,20 @@ async function makeProfile(home: Home, name: string): Promise<string> {
   return folder
 }
 
-describe('scripts/install-into-dsh', () => {
-  it('puts the packages into every profile, and takes them out again', async () => {
+describe('scripts/install-into-dsh', { timeout: 180_000 }, () => {
+  it('puts the packages into every profile with a pnpm of its own, and takes them out again', async () => {
     await using home = await makeHome()
-    const folders = [await makeProfile(home, 'one'), await makeProfile(home, 'two')]
+    await mkdir(join(home.folder, 'bin'))
+    writeFileSync(join(home.folder, 'bin/pnpm'), '#!/bin/sh\nexit 9\n', { mode: 0o755 })
+    const PATH = [join(home.folder, 'bin'), process.env.PATH ?? ''].join(delimiter)
+    const profiles = [await makeProfile(home, 'one'), await makeProfile(home, 'two')]
     const before = manifestOf(home, 'one')
 
-    const { exitCode, stdout, stderr } = installIntoDsh(home, ['--dsh', stockDsh])
+    const { exitCode, stdout, stderr } = installIntoDsh(home, ['--dsh', stockDsh], { PATH })
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
-    for (const [index, profile] of ['one', 'two'].entries()) {
-      const folder = folders[index] ?? ''
+    for (const folder of profiles) {
       expect(stdout).toContain(`in ${folder}, ${stockDsh} now loads:\n`)
-      const { dependencies = {}, dsh } = manifestOf(home, profile)
+      const { dependencies = {}, dsh } = manifestOf(home, basename(folder))
       expect(dsh).toEqual(before.dsh)
       expect(Object.keys(dependencies)).toEqual(expect.arrayContaining(names))
       expect(Object.keys(dependencies)).not.toContain('@deepseek-ai/dsh-user-questions')
@@ -64,32 +66,22 @@ describe('scripts/install-into-dsh', () => {
     }
     for (const name of names) expect(stdout).toContain(`${name} 0.1.0-rc.8.fix.1, before 0.1.0-rc.8\n`)
 
-    const undo = /undo: (.+)/.exec(stdout)?.[1]?.split(' ').slice(1) ?? []
-    expect(undo).toEqual(['--profile', 'one', '--profile', 'two', '--dsh', stockDsh, '--remove'])
-    const undone = installIntoDsh(home, undo)
+    const undo = [...stdout.matchAll(/^undo: \S+ (.+)$/gm)].map(([, args = '']) => args.split(' '))
+    expect(undo).toEqual(['one', 'two'].map(name => ['--profile', name, '--dsh', stockDsh, '--remove']))
+    const undone = installIntoDsh(home, undo[0] ?? [], { PATH })
     expect(undone).toMatchObject({ exitCode: 0, stderr: '' })
     for (const name of names) expect(undone.stdout).toContain(`${name} 0.1.0-rc.8\n`)
     expect({ dependencies: {}, ...manifestOf(home, 'one') }).toEqual({ dependencies: {}, ...before })
-    expect(readdirSync(folders[0] ?? '')).not.toContain('fixed-packages')
-    expect(installIntoDsh(home, undo).stdout).toContain('has none of the packages')
-  })
-
-  it('brings its own pnpm, and makes a profile that the CLI has a template for', async () => {
-    await using home = await makeHome()
-    const folders = (process.env.PATH ?? '').split(delimiter)
-    const withoutPnpm = folders.filter(
-      folder => statSync(join(folder, 'pnpm'), { throwIfNoEntry: false }) === undefined,
-    )
-    const args = ['--profile', 'headless', '--dsh', stockDsh]
-    expect(installIntoDsh(home, args, { PATH: withoutPnpm.join(delimiter) })).toMatchObject({ exitCode: 0, stderr: '' })
-    expect(Object.keys(manifestOf(home, 'headless').dependencies ?? {})).toEqual(expect.arrayContaining(names))
+    expect(readdirSync(profiles[0] ?? '')).not.toContain('fixed-packages')
+    expect(Object.keys(manifestOf(home, 'two').dependencies ?? {})).toEqual(expect.arrayContaining(names))
+    expect(installIntoDsh(home, undo[0] ?? []).stdout).toContain('has none of the packages')
   })
 
   it('a second run brings what has changed, and leaves no tarball behind', async () => {
     await using home = await makeHome()
-    const folder = await makeProfile(home, 'one')
+    const folder = join(home.dsh, 'profiles/headless')
     const tarballs = join(folder, 'fixed-packages')
-    expect(installIntoDsh(home, ['--dsh', stockDsh])).toMatchObject({ exitCode: 0 })
+    await cp(join(inject('installedHome'), 'profiles/headless'), folder, { recursive: true })
     const files = readdirSync(tarballs)
     // As if an earlier build had been installed.
     const manifest = readFileSync(join(folder, 'package.json'), 'utf8')
@@ -106,6 +98,7 @@ describe('scripts/install-into-dsh', () => {
 
   it.each([
     ['the change of the profile', 'plugin)'],
+    ['the change of the profile, interrupted,', 'plugin) kill -INT $PPID;'],
     [
       'the look at what is loaded',
       '--profile) [ "$3" != --patch ] || [ ! -e "$DSH_HOME/profiles/one/fixed-packages" ] ||',

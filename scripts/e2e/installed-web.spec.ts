@@ -60,7 +60,7 @@ function lastSeen({ requests }: WebRun, index: number, count: number) {
   return requests[index]?.messages.slice(-count)
 }
 
-describe.skipIf(noBrowser)('dsh web of a stock installation', () => {
+describe.skipIf(noBrowser)('dsh web of a stock installation', { timeout: 180_000 }, () => {
   const profile = ['--profile', 'web', '--dsh', stockDsh]
 
   it('with the packages: a steer ends the wait, and a thrown-away answer is written back', async () => {

@@ -55,7 +55,7 @@ function linksOf(home: Home): Record<string, string> {
   return Object.fromEntries(readdirSync(folder).map(name => [name, readlinkSync(join(folder, name))]))
 }
 
-describe('scripts/dsh and a stock dsh on one home', () => {
+describe('scripts/dsh and a stock dsh on one home', { timeout: 180_000 }, () => {
   it('scripts/dsh leaves the links of the stock dsh alone, and makes none where there are none', async () => {
     await using home = await makeHome()
     const start = ['--profile', 'headless', '--patch', showLaunch(home)]
@@ -120,35 +120,39 @@ describe('scripts/dsh and a stock dsh on one home', () => {
   })
 })
 
-describe.skipIf(noBrowser)('a session that is opened after another installation was started on the same home', () => {
-  it.each([
-    ['scripts/dsh', [script], () => undefined, stock, `${root}/packages/`, []],
-    [
-      'a stock dsh with the packages in its profile',
-      [process.execPath, '--import', join(root, 'scripts/show-loaded.mjs'), stockDsh],
-      (home: Home) => installIntoDsh(home, ['--profile', 'web', '--dsh', stockDsh]),
-      another,
-      '/profiles/web/node_modules/',
-      ['@deepseek-ai/dsh-user-questions'],
-    ],
-  ])('%s: has the packages', async (_name, command, prepare, other, place, elsewhereExpected) => {
-    await using home = await makeHome()
-    prepare(home)
-    await using model = await startModelServer((_request, index) =>
-      index === 0 ? call('job_list') : { text: 'The end.' },
-    )
-    await using web = await startWeb(command, home, model, { DSH_SHOW_LOADED: '1' })
-    expect(Object.keys(web.loaded())).not.toContain('@deepseek-ai/dsh-tool-jobs')
+describe.skipIf(noBrowser)(
+  'a session opened after another installation was started on the same home',
+  { timeout: 180_000 },
+  () => {
+    it.each([
+      ['scripts/dsh', [script], () => undefined, stock, `${root}/packages/`, []],
+      [
+        'a stock dsh with the packages in its profile',
+        [process.execPath, '--import', join(root, 'scripts/show-loaded.mjs'), stockDsh],
+        (home: Home) => installIntoDsh(home, ['--profile', 'web', '--dsh', stockDsh]),
+        another,
+        '/profiles/web/node_modules/',
+        ['@deepseek-ai/dsh-user-questions'],
+      ],
+    ])('%s: has the packages', async (_name, command, prepare, other, place, elsewhereExpected) => {
+      await using home = await makeHome()
+      prepare(home)
+      await using model = await startModelServer((_request, index) =>
+        index === 0 ? call('job_list') : { text: 'The end.' },
+      )
+      await using web = await startWeb(command, home, model, { DSH_SHOW_LOADED: '1' })
+      expect(Object.keys(web.loaded())).not.toContain('@deepseek-ai/dsh-tool-jobs')
 
-    expect(await run(home, [...other, '--profile', 'web', '--help'])).toMatchObject({ exitCode: 0 })
-    await using browser = await openPage()
-    await startSession(browser.page, web, home, 'Which jobs are there?')
-    await browser.page.getByText('The end.').waitFor()
+      expect(await run(home, [...other, '--profile', 'web', '--help'])).toMatchObject({ exitCode: 0 })
+      await using browser = await openPage()
+      await startSession(browser.page, web, home, 'Which jobs are there?')
+      await browser.page.getByText('The end.').waitFor()
 
-    expect(model.failures).toEqual([])
-    const loaded = web.loaded()
-    expect(Object.keys(loaded)).toContain('@deepseek-ai/dsh-tool-jobs')
-    const elsewhere = Object.keys(loaded).filter(name => loaded[name]?.includes(place) !== true)
-    expect(elsewhere).toEqual(elsewhereExpected)
-  })
-})
+      expect(model.failures).toEqual([])
+      const loaded = web.loaded()
+      expect(Object.keys(loaded)).toContain('@deepseek-ai/dsh-tool-jobs')
+      const elsewhere = Object.keys(loaded).filter(name => loaded[name]?.includes(place) !== true)
+      expect(elsewhere).toEqual(elsewhereExpected)
+    })
+  },
+)

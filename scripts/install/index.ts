@@ -37,12 +37,11 @@ async function main(): Promise<void> {
       const tarballs = join(folder, 'tarballs')
       mkdirSync(tarballs)
       const own = await packOwn(tarballs)
-      for (const name of names) install(cli, name, home, tarballs, own)
-      const args = [
-        ...names.map(name => `--profile ${name}`),
-        ...(options.dsh === undefined ? [] : ['--dsh', cli.path]),
-      ]
-      say(`undo: ${join(root, 'scripts/install-into-dsh')} ${args.join(' ')} --remove`)
+      for (const name of names) {
+        install(cli, name, home, tarballs, own)
+        const dsh = options.dsh === undefined ? '' : ` --dsh ${cli.path}`
+        say(`undo: ${join(root, 'scripts/install-into-dsh')} --profile ${name}${dsh} --remove`)
+      }
     }
   } finally {
     rmSync(folder, { recursive: true, force: true })

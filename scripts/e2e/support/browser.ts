@@ -51,6 +51,8 @@ export async function openPage(): Promise<BrowserPage> {
       env,
     })
     const page = browser.pages()[0] ?? (await browser.newPage())
+    // The limit is for what hangs, on a busy machine too.
+    page.setDefaultTimeout(90_000)
     const errors: string[] = []
     page.on('pageerror', error => errors.push(String(error)))
     page.on('console', message => {
