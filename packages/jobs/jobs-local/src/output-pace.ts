@@ -25,7 +25,7 @@ export interface Pace {
   /** Quick and late ends that are left. */
   readonly quick: number
   readonly late: number
-  /** The silence after which all but `lastEnd` begins anew. */
+  /** The silence after which all this begins anew. */
   readonly restMs: number
 }
 

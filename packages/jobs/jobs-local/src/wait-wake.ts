@@ -133,7 +133,7 @@ export class JobWakes {
   }
 
   private printed(now: number): void {
-    if (now - this.silentSince >= this.pace.restMs) this.pace = { ...FRESH, lastEnd: this.pace.lastEnd }
+    if (now - this.silentSince >= this.pace.restMs) this.pace = FRESH
     this.silentSince = now
     this.unread = { first: this.unread?.first ?? now, last: now }
     this.look()

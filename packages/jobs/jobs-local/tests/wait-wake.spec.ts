@@ -9,8 +9,9 @@ import { createUserMessage, LlmAdapter, type ImageBlock, type StreamChunk } from
 import { SessionId } from '@deepseek-ai/dsh-session'
 import { LocalJobRegistry } from '../src/index.ts'
 import type { OutputDue } from '../src/output-pace.ts'
-import type { SteerDue } from '../src/steer-watch.ts'
-import { decide } from '../src/wait-wake.ts'
+import { SteerWatch, type SteerDue } from '../src/steer-watch.ts'
+import { decide, JobWakes } from '../src/wait-wake.ts'
+import { wakeSettings } from '../src/wake-settings.ts'
 
 describe('decide', () => {
   const steer = (at: number): SteerDue => ({
@@ -206,6 +207,23 @@ describe('a steer', () => {
     expect(wait.result).not.toHaveProperty('nextOutputWakeMs')
     expect(agent.inbox.nextStep).toHaveLength(1)
     expectNothingLeft(id)
+  })
+
+  it('is nothing to a job that nobody waits for', () => {
+    const steers = new SteerWatch(ctx, () => {})
+    const wakes = new JobWakes(new Producer(), steers, () => {})
+    const wake = wakeSettings({ ...BOTH, graceMs: 0 })
+    const request = { wake, caller: agent, timeoutMs: 1000, signal: new AbortController().signal }
+    const leave = wakes.watch({ ...request, end: () => expect.unreachable() })
+    expect(steers.listeners.size).toBe(1)
+    leave()
+    expect(steers.listeners.size).toBe(0)
+
+    const ended = vi.fn()
+    wakes.watch({ ...request, end: ended })
+    agent.steer(userMessage('stop'))
+    expect(ended).toHaveBeenCalledExactlyOnceWith({ wokenBy: 'steer' })
+    expect(steers.listeners.size).toBe(0)
   })
 
   it('may be an image', async () => {
@@ -585,6 +603,15 @@ describe('output', () => {
     expect(ctx.jobs.read(id, agent).text).toBe('a')
   })
 
+  it('that the producer has lost is not unread when the next wait begins', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    producer.print()
+    await waitOut(id, OUTPUT)
+    producer.readOutput()
+    expect(await waitOut(id, OUTPUT, 1000)).toEqual([1000, 'running'])
+  })
+
   it('ends every wait that is due, which counts once; the first read takes the text', async () => {
     const producer = new Producer()
     const id = startJob(producer)
@@ -819,13 +846,34 @@ describe('the pace of a job', () => {
     expect(wait.end).toBe('waiting')
   })
 
+  it('is not as at first while the job prints now and then, though nobody reads', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    await paceOf(producer, id, 7)
+    const wait = startWait(id, OUTPUT, { timeoutMs: 600_000 })
+    for (const ms of [30_000, 35_000]) {
+      await advance(ms)
+      producer.print()
+    }
+    await advance(80_000 - 65_000 - 1)
+    expect(wait.end).toBe('waiting')
+    await advance(1)
+    expect(wait.end).toBe('output')
+  })
+
   it('is not as at first for what nobody listened to, which is unread when the wait begins', async () => {
     const producer = new Producer()
     const id = startJob(producer)
     await paceOf(producer, id, 7)
     await advance(65_000)
     producer.print()
-    expect(await waitOut(id, OUTPUT)).toEqual([80_000 - 65_000, 'output'])
+    const wait = startWait(id, OUTPUT)
+    await advance(100)
+    producer.print()
+    await advance(80_000 - 65_000 - 101)
+    expect(wait.end).toBe('waiting')
+    await advance(1)
+    expect(wait.end).toBe('output')
   })
 
   it('is as at first after a silence in which nothing came but timeouts, steers and empty reads', async () => {
