@@ -3,9 +3,10 @@
  * @module @deepseek-ai/dsh-ask-trace/cli
  */
 import { findLogs } from './find-logs.ts'
-import { addSummaries, hasTrouble } from './summary.ts'
+import { addSummaries, hasAny } from './summary.ts'
 import { logLines, summaryLine } from './table.ts'
 import { traceLog, type LogDefect, type LogTrace } from './trace-log.ts'
+import { BAD, DOUBTFUL } from './verdict.ts'
 import { visible, visibleJson } from './visible.ts'
 
 const USAGE = `Usage: dsh-ask-trace <session.jsonl | session.jsonl.zstd | folder>... [--json]
@@ -41,7 +42,7 @@ type Defect = LogDefect & { readonly path: string }
  * @param output - where reports and errors go; both get text from logs only with its control characters made visible.
  * @returns the exit code.
  */
-export async function runCli(args: readonly string[], { out, err }: CliOutput): Promise<0 | 1 | 2> {
+export async function runCli(args: readonly string[], { out, err }: CliOutput): Promise<0 | 1 | 2 | 3> {
   const options = parse(args)
   if (typeof options === 'string') {
     err(`${NAME}: ${visible(options)}; see ${NAME} --help\n`)
@@ -63,7 +64,8 @@ export async function runCli(args: readonly string[], { out, err }: CliOutput): 
     err(`${NAME}: ${visible(path)}${line === undefined ? '' : `, line ${line}`}: ${visible(message)}\n`)
   }
   if (defects.length > 0) return 2
-  return hasTrouble(summary) ? 1 : 0
+  if (hasAny(summary, BAD)) return 1
+  return hasAny(summary, DOUBTFUL) ? 3 : 0
 }
 
 /** @returns the options, or what is wrong with them. */

@@ -52,10 +52,14 @@ export function parseJson(json: string): unknown {
 export function contentText(content: unknown): string {
   return list(content)
     .map(block => {
-      const { type, text: blockText, content: inner } = record(block)
-      return type === 'tool-result' ? contentText(inner) : (text(blockText) ?? '')
+      const { type, content: inner } = record(block)
+      return type === 'tool-result' ? list(inner).map(blockText).join('\n') : blockText(block)
     })
     .join('\n')
+}
+
+function blockText(block: unknown): string {
+  return text(record(block).text) ?? ''
 }
 
 /**
@@ -116,4 +120,9 @@ export function isReplacement(event: JsonRecord): boolean {
 /** @returns whether a tool-result message says that its call failed. */
 export function isErrorResult(message: JsonRecord): boolean {
   return list(message.content).some(block => record(block).isError === true)
+}
+
+/** @returns whose message it is: a plugin's name, or the kind of its source. */
+export function sourceName({ kind, plugin }: JsonRecord): string {
+  return text(plugin) ?? text(kind) ?? 'an unknown source'
 }

@@ -51,3 +51,21 @@ export function failureOf(receipt: string, { code, approval }: FailureHints): Fa
     ? { kind: 'denied', rule: 'delegated-caller', message }
     : { kind: 'failed', code: known, message }
 }
+
+/** Codes of a call that was cut off while it ran. */
+const ABORTS: ReadonlySet<string> = new Set(['ASK_ABORTED', 'ABORTED'])
+
+/** @returns whether a failure is that of a call that was aborted while it ran. */
+export function isAbortCode(code: string): boolean {
+  return ABORTS.has(code)
+}
+
+/**
+ * @param result - the text of a failed result.
+ * @param hints - what else the log knows of it.
+ * @returns whether the call was aborted, before or while it ran.
+ */
+export function isAbort(result: string, hints: FailureHints): boolean {
+  const failure = failureOf(result, hints)
+  return failure.kind === 'failed' && (isAbortCode(failure.code) || failure.code === 'ABORTED_BEFORE_DISPATCH')
+}

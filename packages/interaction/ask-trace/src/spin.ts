@@ -25,7 +25,8 @@ export class SpinCounter {
    * @param running - spans of answers that were lost only now; they go on.
    */
   stop(running: readonly SpinSpan[] = []): void {
-    for (const span of this.open) if (!running.includes(span)) span.to = this.rounds
+    const goOn = new Set(running)
+    for (const span of this.open) if (!goOn.has(span)) span.to = this.rounds
     this.open = [...running]
   }
 

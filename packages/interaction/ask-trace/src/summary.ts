@@ -3,7 +3,6 @@
  * @module @deepseek-ai/dsh-ask-trace/summary
  */
 import type { AskSummary, TracedAsk, Verdict } from './types.ts'
-import { LOST } from './verdict.ts'
 
 /**
  * @param asks - the traced questions.
@@ -31,32 +30,44 @@ export function addSummaries(summaries: readonly AskSummary[]): AskSummary {
   return { asks, verdicts, roundsSpun }
 }
 
-/** @returns whether an answer was lost or a question stalled. */
-export function hasTrouble({ verdicts }: AskSummary): boolean {
-  return verdicts.stalled > 0 || [...LOST].some(verdict => verdicts[verdict] > 0)
-}
-
 /** Every verdict, in the order of a report. */
 export const VERDICTS = [
   'delivered',
   'delivered-by-write-back',
+  'delivered?',
   'awaiting-request',
   'lost-in-program',
   'lost-in-context',
+  'lost?',
+  'withdrawn',
   'denied',
   'failed',
+  'unknown',
   'stalled',
 ] as const satisfies readonly Verdict[]
+
+/**
+ * @param summary - counted verdicts.
+ * @param verdicts - some verdicts.
+ * @returns whether there is any of them.
+ */
+export function hasAny(summary: AskSummary, verdicts: ReadonlySet<Verdict>): boolean {
+  return VERDICTS.some(verdict => verdicts.has(verdict) && summary.verdicts[verdict] > 0)
+}
 
 function noVerdicts(): Record<Verdict, number> {
   return {
     delivered: 0,
     'delivered-by-write-back': 0,
+    'delivered?': 0,
     'awaiting-request': 0,
     'lost-in-program': 0,
     'lost-in-context': 0,
+    'lost?': 0,
+    withdrawn: 0,
     denied: 0,
     failed: 0,
+    unknown: 0,
     stalled: 0,
   }
 }

@@ -2,10 +2,10 @@
  * A trace as a table that a person reads on a terminal: one line for each question, and a summary.
  * @module @deepseek-ai/dsh-ask-trace/table
  */
-import { hasTrouble, VERDICTS } from './summary.ts'
+import { hasAny, VERDICTS } from './summary.ts'
 import type { LogTrace } from './trace-log.ts'
 import type { AskSummary, InnerLayer, TracedAnswer, TracedAsk } from './types.ts'
-import { LOST } from './verdict.ts'
+import { BAD, DOUBTFUL } from './verdict.ts'
 import { clip, visible } from './visible.ts'
 
 const HEADINGS = ['turn', 'round', 'call', 'inner', 'outer', 'context', 'verdict', 'waited', 'question → answer']
@@ -36,7 +36,7 @@ export function summaryLine(summary: AskSummary, logs: number): string {
   const spun = roundsSpun === 0 ? '' : `; ${plural(roundsSpun, 'goal round')} spun after a lost answer`
   const head = `${plural(summary.asks, 'question')} in ${plural(logs, 'log')}`
   const body = counts.length === 0 ? '' : `: ${counts.join(', ')}`
-  return `${head}${body}${spun}${hasTrouble(summary) ? '' : '. Nothing was lost.'}`
+  return `${head}${body}${spun}${hasAny(summary, BAD) || hasAny(summary, DOUBTFUL) ? '' : '. Nothing was lost.'}`
 }
 
 function table(rows: readonly (readonly string[])[]): string[] {
@@ -75,11 +75,13 @@ function innerCell(inner: InnerLayer): string {
       return `failed: ${clip(inner.code, CALL_WIDTH)}`
     case 'pending':
       return inner.reason === 'NO_RECEIPT' ? 'pending' : `pending: ${inner.reason}`
+    case 'unreadable':
+      return 'unreadable'
   }
 }
 
 function verdictCell({ verdict, roundsSpun }: TracedAsk): string {
-  const shown = LOST.has(verdict) || verdict === 'stalled' ? verdict.toUpperCase() : verdict
+  const shown = BAD.has(verdict) ? verdict.toUpperCase() : verdict
   return roundsSpun === 0 ? shown : `${shown}, ${plural(roundsSpun, 'round')} spun`
 }
 
@@ -95,6 +97,7 @@ function outcomeCell(inner: InnerLayer): string {
       return inner.answers.map(said).join('; ') || '(unreadable)'
     case 'denied':
     case 'failed':
+    case 'unreadable':
       return inner.message
     case 'pending':
       return '(no answer)'

@@ -4,16 +4,19 @@
  * @module @deepseek-ai/dsh-ask-trace/turn-calls
  */
 import { list, record, text, type JsonRecord } from './event-view.ts'
+import type { OpenAsk } from './open-ask.ts'
+import { QueueMap } from './queue-map.ts'
 
 /** One call that the model itself made. */
 export interface RootCall {
   readonly callId: string
+  /** The questions asked in it, or by it. */
+  readonly asks: OpenAsk[]
 }
 
 /** Which calls wait for a result, and which were asked for but never started. */
 export class TurnCalls {
-  /** Without a result, oldest first. */
-  private open: RootCall[] = []
+  private readonly open = new QueueMap<RootCall>()
   /** Arguments of the tool's calls in the last assistant message, by id: one that is never started has no event. */
   private readonly requested = new Map<string, unknown>()
   private readonly tool: string
@@ -23,6 +26,11 @@ export class TurnCalls {
    */
   constructor(tool: string) {
     this.tool = tool
+  }
+
+  /** How many calls wait, or were asked for. */
+  get size(): number {
+    return this.open.size + this.requested.size
   }
 
   /** The model's message asks for calls. */
@@ -35,22 +43,20 @@ export class TurnCalls {
 
   /** A call begins. */
   start(callId: string): RootCall {
-    const call = { callId }
-    this.open.push(call)
+    const call = { callId, asks: [] }
+    this.open.add(callId, call)
     this.requested.delete(callId)
     return call
   }
 
   /** @returns the call that a nested call belongs to; a log may begin in the middle of one. */
   around(callId: string): RootCall {
-    return this.oldest(callId) ?? this.start(callId)
+    return this.open.first(callId) ?? this.start(callId)
   }
 
   /** @returns the call that a result ends, if one is open. */
   end(callId: string): RootCall | undefined {
-    const call = this.oldest(callId)
-    this.open = this.open.filter(open => open !== call)
-    return call
+    return this.open.take(callId)
   }
 
   /** @returns the arguments of a call that was asked for and never started, once. */
@@ -61,11 +67,7 @@ export class TurnCalls {
 
   /** The turn is over. */
   clear(): void {
-    this.open = []
+    this.open.clear()
     this.requested.clear()
-  }
-
-  private oldest(callId: string): RootCall | undefined {
-    return this.open.find(call => call.callId === callId)
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createAskTrace, traceAsks } from '../src/index.ts'
 import {
+  ANSWER,
   answerJson,
   asking,
   call,
@@ -28,7 +29,7 @@ const layers = (events: readonly Event[]) =>
 
 describe('what the fold needs', () => {
   it('is neither sequence numbers nor times', () => {
-    const [ask] = traceAsks([turnStart(1), ...asking('a', 'Blue'), ...request()]).asks
+    const [ask] = traceAsks([turnStart(1), ...asking('a', ANSWER), ...request()]).asks
     expect(ask).toMatchObject({ verdict: 'delivered' })
     expect(ask).not.toHaveProperty('seq')
     expect(ask).not.toHaveProperty('time')
@@ -73,7 +74,7 @@ describe('what the fold needs', () => {
 
   it('is no end: a trace reports what it has, and goes on', () => {
     const trace = createAskTrace()
-    for (const event of asking('a', 'Blue')) trace.push(event)
+    for (const event of asking('a', ANSWER)) trace.push(event)
     expect(trace.finish().asks).toMatchObject([{ context: 'no-request-yet', verdict: 'awaiting-request' }])
     for (const event of request()) trace.push(event)
     expect(trace.finish().asks).toMatchObject([{ context: 'carries', verdict: 'delivered' }])
@@ -88,7 +89,7 @@ describe('what the fold needs', () => {
 describe('call ids that repeat', () => {
   it('pair in order, across turns', () => {
     const lost = asking('a', 'asked')
-    const delivered = asking('a', 'Blue')
+    const delivered = asking('a', ANSWER)
     const events = [turnStart(1), ...lost, ...request(), turnEnd(1), turnStart(2), ...delivered, ...request()]
     expect(verdicts(events)).toEqual(['lost-in-program', 'delivered'])
     expect(verdicts([turnStart(1), ...delivered, ...lost, ...request()])).toEqual(['delivered', 'lost-in-program'])
@@ -112,7 +113,7 @@ describe('call ids that repeat', () => {
 
   it('do not reach back into a turn that a crash ended', () => {
     const crashed = [turnStart(1), stepStart(), call('a'), started('a'), turnEnd(1)]
-    expect(layers([...crashed, turnStart(2), ...asking('a', 'Blue'), ...request()])).toEqual([
+    expect(layers([...crashed, turnStart(2), ...asking('a', ANSWER), ...request()])).toEqual([
       ['pending', 'missing', 'lacks', 'stalled'],
       ['answered', 'carries', 'carries', 'delivered'],
     ])
@@ -141,7 +142,7 @@ describe('a call that was never started', () => {
 describe('a result that replaces an older one', () => {
   it('is no result of the open call with the same id', () => {
     const pruned = replacing(result('a', '[cut]'), 1)
-    const events = [stepStart(), call('a'), started('a'), pruned, settled('a', answerJson('Blue')), result('a', 'Blue')]
+    const events = [stepStart(), call('a'), started('a'), pruned, settled('a', answerJson('Blue')), result('a', ANSWER)]
     expect(layers([...events, ...request()])).toEqual([['answered', 'carries', 'carries', 'delivered']])
   })
 })
@@ -188,7 +189,7 @@ describe('the context layer', () => {
       started('a'),
       settled('a', answerJson('Blue')),
       chunk(),
-      result('a', 'Blue'),
+      result('a', ANSWER),
     ]
     expect(layers(events)).toEqual([['answered', 'carries', 'no-request-yet', 'awaiting-request']])
   })
@@ -202,26 +203,26 @@ describe('the context layer', () => {
     const failed = [stepStart(), turnEnd(1), turnStart(2), stepStart()]
     const events = [turnStart(1), ...asking('a', 'asked'), ...failed, human('I said Blue')]
     expect(layers(events)).toEqual([['answered', 'lacks', 'no-request-yet', 'lost-in-program']])
-    expect(layers([...events, chunk()])).toEqual([['answered', 'lacks', 'carries', 'delivered']])
+    expect(layers([...events, chunk()])).toEqual([['answered', 'lacks', 'carries', 'delivered?']])
   })
 
   it('may put an answer together from several texts', () => {
     const two = JSON.stringify({ answers: [{ id: 'q', selected: ['Blue', 'Red'] }] })
-    const events = [stepStart(), call('a'), started('a'), settled('a', two), result('a', 'Blue'), human('and Red')]
-    expect(layers([...events, ...request()])).toEqual([['answered', 'lacks', 'carries', 'delivered']])
+    const events = [stepStart(), call('a'), started('a'), settled('a', two), result('a', ANSWER), human('and Red')]
+    expect(layers([...events, ...request()])).toEqual([['answered', 'lacks', 'carries', 'delivered?']])
   })
 
   it('loses a text that is replaced before the request', () => {
-    const events = asking('a', 'Blue').map((event, seq) => ({ ...event, seq }))
+    const events = asking('a', ANSWER).map((event, seq) => ({ ...event, seq }))
     const pruned = { ...replacing(result('a', '[cut]'), 4), seq: 5 }
     expect(layers([...events, pruned, ...request()])).toEqual([['answered', 'carries', 'lacks', 'lost-in-context']])
     const kept = { ...replacing(human('Summary: they chose Blue.'), 4), seq: 5 }
-    expect(layers([...events, kept, ...request()])).toEqual([['answered', 'carries', 'carries', 'delivered']])
+    expect(layers([...events, kept, ...request()])).toEqual([['answered', 'carries', 'carries', 'delivered?']])
   })
 
   it('takes no replaced text of unreadable sequence numbers away', () => {
     const odd = { ...human('Blue'), surfaceOp: { op: 'replace' }, sourceEventSeqs: ['x'] }
-    expect(verdicts([...asking('a', 'Blue'), odd, ...request()])).toEqual(['delivered'])
+    expect(verdicts([...asking('a', ANSWER), odd, ...request()])).toEqual(['delivered'])
   })
 
   it.each([
@@ -267,13 +268,22 @@ describe('a write-back', () => {
     expect(verdicts(events)).toEqual(['lost-in-program', 'delivered-by-write-back'])
   })
 
-  it('belongs to the oldest question that waits, if their answers are the same or it cannot be read', () => {
-    for (const json of [answerJson('Blue'), 'not JSON', undefined]) {
-      const back = json === undefined ? message({ kind: 'plugin', plugin: 'tool-ask-user' }, 'Blue') : writeBack(json)
-      const one = [...twice('Blue', 'Blue'), stepStart(), back]
-      expect(verdicts([...one, chunk()])).toEqual(['delivered-by-write-back', 'lost-in-program'])
-      expect(verdicts([...one, back, chunk()])).toEqual(['delivered-by-write-back', 'delivered-by-write-back'])
-    }
+  it('belongs to the oldest question that waits, if their answers are the same', () => {
+    const back = writeBack(ANSWER)
+    const one = [...twice('Blue', 'Blue'), stepStart(), back]
+    expect(verdicts([...one, chunk()])).toEqual(['delivered-by-write-back', 'lost-in-program'])
+    expect(verdicts([...one, back, chunk()])).toEqual(['delivered-by-write-back', 'delivered-by-write-back'])
+  })
+
+  it.each([
+    ['that is no JSON', '<user_answer>Blue</user_answer>'],
+    ['without an element', 'Blue'],
+    ['with more than an element', `so: <user_answer>${ANSWER}</user_answer>`],
+    ['whose call is no JSON string', `<user_answer call="\\x">\n${ANSWER}\n</user_answer>`],
+    ['whose content is no JSON', '<user_answer call="a:code:1">\nBlue\n</user_answer>'],
+  ])('%s is a message like any other', (_, content) => {
+    const back = message({ kind: 'plugin', plugin: 'tool-ask-user' }, content)
+    expect(verdicts([...asking('a', 'asked'), stepStart(), back, chunk()])).toEqual(['delivered?'])
   })
 
   it('counts outright, also for an answer whose receipt was cut', () => {
@@ -360,7 +370,7 @@ describe('an approval', () => {
 
 it('sees the next request also by a whole assistant message, in a log without chunks', () => {
   const answered = { type: 'assistant/message', data: { turn: 1, step: 2, message: { content: [] } } }
-  const [ask] = traceAsks([turnStart(1), ...asking('a', 'Blue'), stepStart(), answered]).asks
+  const [ask] = traceAsks([turnStart(1), ...asking('a', ANSWER), stepStart(), answered]).asks
   expect(ask).toMatchObject({ context: 'carries', verdict: 'delivered' })
 })
 
@@ -369,7 +379,7 @@ describe('the time a question waited', () => {
     events.map((event, index) => ({ ...event, seq: index, time: index * 1000 }))
 
   it('is that to its receipt', () => {
-    expect(traceAsks(timed([...asking('a', 'Blue'), ...request()])).asks).toMatchObject([
+    expect(traceAsks(timed([...asking('a', ANSWER), ...request()])).asks).toMatchObject([
       { time: 2000, waitedMs: 1000 },
     ])
   })
@@ -419,7 +429,7 @@ describe('rounds spun', () => {
   })
 
   it('end with the next answer that arrives', () => {
-    expect(spun([...lost('a'), round(1), ...asking('b', 'Blue'), ...request(), round(2)])).toEqual([[1, 0], 1])
+    expect(spun([...lost('a'), round(1), ...asking('b', ANSWER), ...request(), round(2)])).toEqual([[1, 0], 1])
   })
 
   it('are counted once where two answers are lost', () => {
@@ -428,7 +438,7 @@ describe('rounds spun', () => {
   })
 
   it('are none where nothing was lost, and round 0 is none', () => {
-    expect(spun([...asking('a', 'Blue'), ...request(), round(1)])).toEqual([[0], 0])
+    expect(spun([...asking('a', ANSWER), ...request(), round(1)])).toEqual([[0], 0])
     expect(spun([...lost('a'), round(0)])).toEqual([[0], 0])
   })
 })
@@ -438,10 +448,10 @@ it('names the goal round that owns the turn', () => {
     turnStart(4),
     stepStart(),
     round(3),
-    ...asking('a', 'Blue'),
+    ...asking('a', ANSWER),
     turnEnd(4),
     turnStart(5),
-    ...asking('b', 'Blue'),
+    ...asking('b', ANSWER),
   ]
   const [first, second] = traceAsks(events).asks
   expect(first).toMatchObject({ turn: 4, goalRound: { goalId: 'g', round: 3 } })

@@ -4,6 +4,9 @@ export type Event = Record<string, unknown>
 
 export const answerJson = (label: string) => JSON.stringify({ answers: [{ id: 'q', selected: [label] }] })
 
+/** What the receipt of a question says whose answer is `Blue`. */
+export const ANSWER = answerJson('Blue')
+
 export const question = (label = 'Blue') => ({ questions: [{ id: 'q', question: 'Which?', options: [{ label }] }] })
 
 const block = (text: string) => [{ type: 'text', text }]

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach } from 'vitest'
 import { frame } from '../../../../scripts/bench-support/session-log.ts'
 import { readSessionLog } from '../src/index.ts'
-import { asking, request, type Event } from './events.ts'
+import { ANSWER, asking, request, type Event } from './events.ts'
 
 const folders: string[] = []
 
@@ -33,7 +33,7 @@ export const HEADER = { type: 'session', version: 0, id: 's', createdAt: 0, dele
 export const LOST: readonly Event[] = [...asking('a', 'asked'), ...request()]
 
 /** A question whose answer arrives. */
-export const DELIVERED: readonly Event[] = [...asking('a', 'Blue'), ...request()]
+export const DELIVERED: readonly Event[] = [...asking('a', ANSWER), ...request()]
 
 /** @returns records as lines. */
 export const jsonl = (records: readonly unknown[]) => records.map(record => `${JSON.stringify(record)}\n`).join('')

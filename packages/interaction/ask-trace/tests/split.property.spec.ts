@@ -4,7 +4,7 @@ import { frame } from '../../../../scripts/bench-support/session-log.ts'
 import { createAskTrace } from '../src/index.ts'
 import { LineSplitter } from '../src/lines.ts'
 import { decodeZstd } from '../src/zstd-decode.ts'
-import { asking, request, round, turnEnd, turnStart } from './events.ts'
+import { ANSWER, asking, request, round, turnEnd, turnStart } from './events.ts'
 import { frames, HEADER, jsonl } from './log-files.ts'
 
 const EVENTS = [
@@ -12,7 +12,7 @@ const EVENTS = [
   ...asking('a', 'asked 蓝 😀'),
   ...request(),
   round(1),
-  ...asking('b', 'Blue'),
+  ...asking('b', ANSWER),
   ...request(),
   turnEnd(1),
 ].map((event, seq) => ({ ...event, seq, time: seq }))

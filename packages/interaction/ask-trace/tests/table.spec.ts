@@ -3,6 +3,7 @@ import { traceAsks } from '../src/index.ts'
 import { logLines, summaryLine } from '../src/table.ts'
 import type { AskReport, TracedAsk } from '../src/types.ts'
 import {
+  ANSWER,
   answerJson,
   asking,
   call,
@@ -19,8 +20,8 @@ import {
 const lines = (report: AskReport, notes: readonly string[] = []) => logLines({ path: 'a.jsonl', report, notes })
 
 function oneAsk(change: Partial<TracedAsk>): AskReport {
-  const { asks, summary } = traceAsks([...asking('a', 'Blue'), ...request()])
-  return { asks: asks.map(ask => ({ ...ask, ...change })), summary }
+  const { asks, ...rest } = traceAsks([...asking('a', ANSWER), ...request()])
+  return { ...rest, asks: asks.map(ask => ({ ...ask, ...change })) }
 }
 
 const lastCells = (report: AskReport) => lines(report).at(-1)?.trim().split(/ {2,}/)
@@ -103,7 +104,7 @@ describe('the summary', () => {
   const summary = (events: Parameters<typeof traceAsks>[0], logs = 1) => summaryLine(traceAsks(events).summary, logs)
 
   it('counts the verdicts that there are', () => {
-    expect(summary([...asking('a', 'Blue'), ...request()])).toBe('1 question in 1 log: 1 delivered. Nothing was lost.')
+    expect(summary([...asking('a', ANSWER), ...request()])).toBe('1 question in 1 log: 1 delivered. Nothing was lost.')
     expect(summary([...asking('a', 'x'), ...request(), round(1), round(2), call('b'), started('b')], 2)).toBe(
       '2 questions in 2 logs: 1 lost-in-program, 1 stalled; 2 goal rounds spun after a lost answer',
     )
