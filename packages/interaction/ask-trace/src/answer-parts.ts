@@ -23,7 +23,7 @@ export interface Item {
   readonly custom: readonly string[] | undefined
 }
 
-/** One thing that has to reach the model. */
+/** One thing that has to reach the model. What is seldom needed is made when it is. */
 export interface Part {
   /** Id of its question; empty for a message. */
   readonly question: string
@@ -33,7 +33,7 @@ export interface Part {
   /** Labels of the same question that were not chosen. */
   readonly others: readonly Form[]
   /** Whether the wording of the questions has it too. */
-  readonly inQuestion: boolean
+  readonly isInQuestion: boolean
   /** Whether any match is as good as another: so for a message, which is nobody's answer. */
   readonly isMessage: boolean
   readonly item: Item | undefined
@@ -53,9 +53,10 @@ const RECOMMENDED = /[([（]\s*recommended\s*[)\]）]/i
  * @returns one part for each label and each free text; none for skipped questions.
  */
 export function answerParts(answers: readonly TracedAnswer[], questions: readonly TracedQuestion[]): Part[] {
-  const parts = answers.flatMap(answer => partsOf(answer, questions))
-  const quoted = quotedForms(parts, questions)
-  return parts.map(part => ({ ...part, inQuestion: part.forms.some(form => quoted.has(form)) }))
+  const parts: Part[] = []
+  const quoted = new Lazy(() => quotedForms(parts, questions))
+  for (const answer of answers) parts.push(...partsOf(answer, questions, quoted))
+  return parts
 }
 
 /**
@@ -64,29 +65,82 @@ export function answerParts(answers: readonly TracedAnswer[], questions: readonl
  */
 export function messageParts(message: string): Part[] {
   const forms = formsOf(message)
-  const part = { question: '', said: message, forms, others: [], inQuestion: false, isMessage: true, item: undefined }
+  const part = { question: '', said: message, forms, others: [], isInQuestion: false, isMessage: true, item: undefined }
   return forms.length === 0 ? [] : [part]
 }
 
-/** @returns how many tokens a pass over a text would look for. */
-export function tokenCount(parts: readonly Part[]): number {
-  const count = (forms: readonly Form[]) => forms.reduce((sum, { loose }) => sum + loose.length, 0)
-  return parts.reduce((sum, { forms, others }) => sum + count(forms) + count(others), 0)
+/** A value that is made when it is first asked for. */
+class Lazy<Value> {
+  private made: { readonly value: Value } | undefined
+  private readonly make: () => Value
+
+  constructor(make: () => Value) {
+    this.make = make
+  }
+
+  get value(): Value {
+    this.made ??= { value: this.make() }
+    return this.made.value
+  }
 }
 
-function partsOf({ id, selected, custom = '' }: TracedAnswer, questions: readonly TracedQuestion[]): Part[] {
-  const labels = questions.filter(question => question.id === id).flatMap(({ options }) => options)
-  const chosen = new Set(selected)
-  const others = labels.filter(({ label }) => !chosen.has(label)).flatMap(({ label }) => formsOf(label))
+/** One label, or one free text. */
+class AnswerPart implements Part {
+  readonly question: string
+  readonly said: string
+  readonly item: Item
+  readonly isMessage = false
+  private readonly ownForms: Lazy<readonly Form[]>
+  private readonly otherForms: Lazy<readonly Form[]>
+  private readonly quoted: Lazy<ReadonlySet<Form>>
+
+  constructor(
+    said: string,
+    item: Item & { readonly question: string },
+    others: Lazy<readonly Form[]>,
+    quoted: Lazy<ReadonlySet<Form>>,
+  ) {
+    this.question = item.question
+    this.said = said
+    this.item = item
+    this.ownForms = new Lazy(() => formsOf(said))
+    this.otherForms = others
+    this.quoted = quoted
+  }
+
+  get forms(): readonly Form[] {
+    return this.ownForms.value
+  }
+
+  get others(): readonly Form[] {
+    return this.otherForms.value
+  }
+
+  get isInQuestion(): boolean {
+    return this.forms.some(form => this.quoted.value.has(form))
+  }
+}
+
+function partsOf(
+  { id, selected, custom = '' }: TracedAnswer,
+  questions: readonly TracedQuestion[],
+  quoted: Lazy<ReadonlySet<Form>>,
+): Part[] {
+  const others = new Lazy(() => {
+    const labels = questions.filter(question => question.id === id).flatMap(({ options }) => options)
+    const chosen = new Set(selected)
+    return labels.filter(({ label }) => !chosen.has(label)).flatMap(({ label }) => formsOf(label))
+  })
   const item = {
+    question: id,
     id: looseTokens(id),
     selected: selected.map(looseTokens),
     custom: custom === '' ? undefined : looseTokens(custom),
   }
+  // What consists of backslashes alone has no tokens: there is nothing to look for.
   return [...selected, custom]
-    .map(said => ({ said, forms: formsOf(said) }))
-    .filter(({ forms }) => forms.length > 0)
-    .map(({ said, forms }) => ({ question: id, said, forms, others, inQuestion: false, isMessage: false, item }))
+    .filter(said => firstTokens(plainText(said), 1).length > 0)
+    .map(said => new AnswerPart(said, item, others, quoted))
 }
 
 function formsOf(text: string): Form[] {

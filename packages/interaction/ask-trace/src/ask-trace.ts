@@ -286,7 +286,7 @@ class AskFold implements AskTrace {
     const { inner, parts } = readReceipt({ ...receipt, approval: ask.approval }, ask.start.questions)
     ask.receive(inner, parts, logText, this.window.count, number(event.time))
     ask.spin = this.spin.begin()
-    this.size.receive(receipt.text, parts)
+    this.size.receive(ask, receipt.text)
   }
 
   private toolResult(event: JsonRecord, data: JsonRecord): void {
@@ -331,7 +331,7 @@ class AskFold implements AskTrace {
   private returnNative(ask: OpenAsk, event: JsonRecord, logText: LogText, receipt: Receipt, entry: WindowText): void {
     this.receive(ask, event, logText, receipt)
     const matches = matchesOutright(logText, ask.parts, 'receipt')
-    ask.return({ matches, head: placeOf(logText, excerptOf(logText.text)), entry, isScalar: false })
+    ask.return({ matches, head: undefined, entry, isScalar: false })
   }
 
   private returnNested(asks: readonly OpenAsk[], logText: LogText, entry: WindowText, isAborted: boolean): void {
@@ -341,7 +341,7 @@ class AskFold implements AskTrace {
       plain,
       asks.flatMap(ask => ask.parts),
     )
-    const head = placeOf(logText, excerptOf(plain))
+    const head = findings.some(({ strength }) => strength !== 'strong') ? placeOf(logText, excerptOf(plain)) : undefined
     let from = 0
     for (const ask of asks) {
       const own = findings.slice(from, (from += ask.parts.length))

@@ -84,11 +84,11 @@ export class ContextWindow {
    * Search the texts that are held, and let go of them.
    * @param parts - what to look for, of every question that may ask later.
    */
-  search(parts: Iterable<Part>): void {
+  search(parts: readonly Part[]): void {
     const finder = new PhraseFinder()
     const keys: string[] = []
     for (const { forms } of parts) for (const form of forms) keys[finder.add(form.loose)] = keyOf(form.loose)
-    for (const { entry, text } of this.held) {
+    for (const { entry, text } of parts.length === 0 ? [] : this.held) {
       if (!entry.alive) continue
       const plain = plainText(text.text)
       for (const [phrase, where] of finder.firstPlaces(plain)) {

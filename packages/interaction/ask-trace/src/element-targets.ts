@@ -10,6 +10,8 @@ import { writtenCallOf, type WriteBack } from './write-back.ts'
 /** The questions of the coming request that an element may be about. */
 export class ElementTargets {
   private readonly byCall = new QueueMap<OpenAsk>()
+  /** Not yet among the two that follow: only an element of the first form needs them. */
+  private unsorted: OpenAsk[] = []
   private readonly byAnswers = new QueueMap<OpenAsk>()
   private readonly byIds = new QueueMap<OpenAsk>()
   /** The question whose element waits in the inbox, by the message's id. */
@@ -17,12 +19,8 @@ export class ElementTargets {
 
   /** A nested question has its receipt. */
   add(ask: OpenAsk): void {
-    const { inner, start } = ask
-    this.byCall.add(writtenCallOf(start.calls.sub ?? ''), ask)
-    if (inner.kind === 'answered') this.byAnswers.add(JSON.stringify(inner.answers), ask)
-    if (inner.kind === 'answered' || inner.kind === 'unreadable' || isAborted(ask)) {
-      this.byIds.add(idsOf(start.questions), ask)
-    }
+    this.byCall.add(writtenCallOf(ask.start.calls.sub ?? ''), ask)
+    this.unsorted.push(ask)
   }
 
   /**
@@ -51,10 +49,20 @@ export class ElementTargets {
   /** The request was made. */
   clear(): void {
     for (const queue of [this.byCall, this.byAnswers, this.byIds, this.queued]) queue.clear()
+    this.unsorted = []
+  }
+
+  private sort(ask: OpenAsk): void {
+    const { inner, start } = ask
+    if (inner.kind === 'answered') this.byAnswers.add(JSON.stringify(inner.answers), ask)
+    if (inner.kind === 'answered' || inner.kind === 'unreadable' || isAborted(ask)) {
+      this.byIds.add(idsOf(start.questions), ask)
+    }
   }
 
   private find(element: WriteBack, waits: (ask: OpenAsk) => boolean): OpenAsk | undefined {
     if (element.kind !== 'answers') return this.byCall.first(element.call, waits)
+    for (const ask of this.unsorted.splice(0)) this.sort(ask)
     return (
       this.byAnswers.first(JSON.stringify(element.answers), waits) ?? this.byIds.first(idsOf(element.answers), waits)
     )

@@ -22,10 +22,14 @@ export function excerptOf(plain: string, where: Occurrence = { start: 0, end: 0 
   const before = oneLine(plain.slice(Math.max(0, start - REACH), start)).trimStart()
   const after = oneLine(plain.slice(end, end + REACH)).trimEnd()
   const ahead = Math.min(before.length, Math.max(Math.floor(room / 2), room - after.length))
+  const shownBefore = shorten(before, ahead, 'start', start > REACH)
+  const shownAfter = shorten(after, room - ahead, 'end', plain.length - end > REACH)
+  const whole = detached(shownBefore + match + shownAfter)
+  const matchEnd = shownBefore.length + match.length
   return {
-    before: detached(shorten(before, ahead, 'start', start > REACH)),
-    match: detached(match),
-    after: detached(shorten(after, room - ahead, 'end', plain.length - end > REACH)),
+    before: whole.slice(0, shownBefore.length),
+    match: whole.slice(shownBefore.length, matchEnd),
+    after: whole.slice(matchEnd),
   }
 }
 

@@ -3,23 +3,24 @@
  * when a trace grows out of bounds.
  * @module @deepseek-ai/dsh-ask-trace/held-size
  */
-import { tokenCount, type Part } from './answer-parts.ts'
 import type { OpenAsk } from './open-ask.ts'
 
-/** Measured: an entry with its layers and evidence, a token of an automaton, an object of a question, a call. */
+/** Measured: an entry with its layers and evidence, an object of a question, a call. */
 const ASK_BYTES = 2_500
-const TOKEN_BYTES = 200
 const OBJECT_BYTES = 200
 const CALL_BYTES = 400
+
+/** Of one character that is looked for, if each is a token of its own. */
+const SEARCH_BYTES = 100
 
 /** The sizes of the questions, added up. */
 export class HeldSize {
   private asks = 0
-  private tokens = 0
+  private searches = 0
 
   /** Of all questions so far. */
   get bytes(): number {
-    return this.asks + TOKEN_BYTES * this.tokens
+    return this.asks + this.searches
   }
 
   /** @param calls - how many calls are open. */
@@ -38,13 +39,19 @@ export class HeldSize {
   }
 
   /** A question is answered. */
-  receive(receipt: string, parts: readonly Part[]): void {
+  receive(ask: OpenAsk, receipt: string): void {
     this.asks += 2 * receipt.length
-    this.tokens += tokenCount(parts)
+    ask.searchBytes += SEARCH_BYTES * (receipt.length + labelChars(ask))
+    this.searches += ask.searchBytes
   }
 
   /** A question is concluded: what it looked for is let go. */
-  close({ parts }: OpenAsk): void {
-    this.tokens -= tokenCount(parts)
+  close(ask: OpenAsk): void {
+    this.searches -= ask.searchBytes
   }
+}
+
+function labelChars({ start }: OpenAsk): number {
+  const labels = start.questions.flatMap(({ options }) => options.map(({ label }) => label.length))
+  return labels.reduce((sum, length) => sum + length, 0)
 }

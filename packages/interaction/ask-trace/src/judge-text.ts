@@ -35,11 +35,11 @@ interface PhraseUse {
  */
 export function judgeText(plain: string, parts: readonly Part[]): Finding[] {
   const items = findItems(plain, parts)
-  const uses = findPhrases(plain, parts)
+  let uses: ReadonlyMap<Form, PhraseUse> | undefined
   return parts.map(part => {
     const key = part.item === undefined ? undefined : items.keys.get(part.item)
     const item = key === undefined ? undefined : items.finder.result(key)
-    if (item?.first === undefined) return judgeWords(plain, part, uses)
+    if (item?.first === undefined) return judgeWords(plain, part, (uses ??= findPhrases(plain, parts)))
     return item.isEnough
       ? { strength: 'strong', reason: 'whole-item', where: item.first }
       : { strength: 'weak', reason: 'too-few', where: item.first }
@@ -61,7 +61,7 @@ function judgeWords(plain: string, part: Part, uses: ReadonlyMap<Form, PhraseUse
   const [where] = best.places
   const count = outside.reduce((sum, use) => sum + use.count, 0)
   if (part.others.some(other => (uses.get(other)?.count ?? 0) > 0)) return weak('other-option', where)
-  if (part.inQuestion) return weak('in-question', where)
+  if (part.isInQuestion) return weak('in-question', where)
   if (!best.form.isLong) return weak('short', where)
   if (outside.some(({ wanted }) => count < wanted)) return weak('too-few', where)
   const exact = new Set(part.forms.map(form => form.exact))
@@ -72,6 +72,7 @@ function judgeWords(plain: string, part: Part, uses: ReadonlyMap<Form, PhraseUse
 function findItems(plain: string, parts: readonly Part[]) {
   const finder = new ItemFinder()
   const keys = new Map<Item, string | undefined>()
+  if (!plain.includes('{')) return { finder, keys }
   for (const { item } of parts) if (item !== undefined && !keys.has(item)) keys.set(item, finder.add(item))
   finder.scan(plain)
   return { finder, keys }

@@ -19,8 +19,8 @@ export type AskStart = Pick<TracedAsk, 'mode' | 'calls' | 'turn' | 'goalRound' |
 export interface Returned {
   /** A match for each part. */
   readonly matches: readonly TracedMatch[]
-  /** The beginning of the result. */
-  readonly head: TracedPlace
+  /** The beginning of the result, if it lacks anything. */
+  readonly head: TracedPlace | undefined
   /** Its place in the coming request. */
   readonly entry: WindowText
   readonly isScalar: boolean
@@ -59,6 +59,8 @@ export class OpenAsk {
   isWithdrawn = false
   /** Goal rounds that followed the receipt. */
   spin: SpinSpan | undefined
+  /** About how many bytes it takes to look for the answer. */
+  searchBytes = 0
   /** Whether the next request was made. */
   isConcluded = false
 

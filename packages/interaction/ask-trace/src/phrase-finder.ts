@@ -3,7 +3,7 @@
  * Corasick, over tokens instead of characters, so that a phrase is found as whole words only.
  * @module @deepseek-ai/dsh-ask-trace/phrase-finder
  */
-import { tokens, type Token } from './tokens.ts'
+import { eachToken, type Token } from './tokens.ts'
 
 /** Where a phrase stands, in characters of the text. */
 export interface Occurrence {
@@ -19,29 +19,54 @@ export interface PhraseVisitor {
   readonly onToken?: (token: Token) => void
 }
 
-/** One state: the beginning of at least one phrase, told by its last token and what comes before it. */
-interface State {
-  readonly parent: number
-  readonly token: number
-  readonly depth: number
-  /** The longest proper suffix of this state that is a state too. */
-  suffix: number
+/** The beginning of at least one phrase. Nearly every state has one next state only, which needs no map. */
+class State {
+  /** The longest proper suffix of this state that is a state too; the root for most. */
+  suffix: State | undefined
   /** The longest phrase that ends here, itself or as a suffix. */
   phrase: number | undefined
+  /** Tokens from the root. */
+  readonly depth: number
+  private token: string | undefined
+  private next: State | undefined
+  private more: Map<string, State> | undefined
+
+  constructor(depth: number) {
+    this.depth = depth
+  }
+
+  after(token: string): State | undefined {
+    return this.token === token ? this.next : this.more?.get(token)
+  }
+
+  extend(token: string): State {
+    const known = this.after(token)
+    if (known !== undefined) return known
+    const added = new State(this.depth + 1)
+    if (this.next === undefined) {
+      this.token = token
+      this.next = added
+    } else {
+      this.more ??= new Map()
+      this.more.set(token, added)
+    }
+    return added
+  }
+
+  eachNext(visit: (token: string, next: State) => void): void {
+    if (this.token !== undefined && this.next !== undefined) visit(this.token, this.next)
+    this.more?.forEach((next, token) => {
+      visit(token, next)
+    })
+  }
 }
-
-const ROOT = 0
-
-/** Larger than any number of tokens, so that a state and a token make one number. */
-const TOKEN_LIMIT = 2 ** 26
 
 /** A set of phrases, and the automaton that finds them. */
 export class PhraseFinder {
-  private readonly tokenIds = new Map<string, number>()
-  private readonly next = new Map<number, number>()
-  private readonly states: State[] = [{ parent: ROOT, token: -1, depth: 0, suffix: ROOT, phrase: undefined }]
+  private readonly root = new State(0)
   /** The state at which each phrase ends. */
   private readonly ends: State[] = []
+  private longest = 1
   private linked = false
 
   /**
@@ -50,10 +75,10 @@ export class PhraseFinder {
    * @returns its number; the same tokens have the same one.
    */
   add(phrase: readonly string[]): number {
-    let at = ROOT
-    for (const token of phrase) at = this.extend(at, token)
-    const state = this.state(at)
+    let state = this.root
+    for (const token of phrase) state = state.extend(token)
     state.phrase ??= this.ends.push(state) - 1
+    this.longest = Math.max(this.longest, phrase.length)
     return state.phrase
   }
 
@@ -62,7 +87,7 @@ export class PhraseFinder {
    * @returns the longest other phrase that it ends with.
    */
   suffixOf(phrase: number): number | undefined {
-    return this.state(this.end(phrase).suffix).phrase
+    return this.end(phrase).suffix?.phrase
   }
 
   /**
@@ -72,22 +97,21 @@ export class PhraseFinder {
    */
   scan(plain: string, { onPhrase, onToken }: PhraseVisitor): void {
     this.link()
-    const longest = this.ends.reduce((most, { depth }) => Math.max(most, depth), 1)
+    const { longest } = this
     /** Starts of the last tokens, as many as the longest phrase has. */
     const starts: number[] = []
-    let at = ROOT
+    let state = this.root
     let count = 0
-    for (const token of tokens(plain)) {
+    eachToken(plain, token => {
       starts[count % longest] = token.start
       count += 1
-      at = this.follow(at, this.tokenIds.get(token.loose))
-      const { phrase } = this.state(at)
-      const { end } = token
-      if (phrase !== undefined) {
-        onPhrase(phrase, ending => ({ start: starts[(count - this.end(ending).depth) % longest] as number, end }))
+      state = this.follow(state, token.loose)
+      if (state.phrase !== undefined) {
+        const { end } = token
+        onPhrase(state.phrase, phrase => ({ start: starts[(count - this.end(phrase).depth) % longest] as number, end }))
       }
       onToken?.(token)
-    }
+    })
   }
 
   /**
@@ -107,43 +131,29 @@ export class PhraseFinder {
     return found
   }
 
-  private state(index: number): State {
-    return this.states[index] as State
-  }
-
   private end(phrase: number): State {
     return this.ends[phrase] as State
   }
 
-  private extend(from: number, loose: string): number {
-    const token = this.tokenIds.get(loose) ?? this.tokenIds.size
-    this.tokenIds.set(loose, token)
-    const key = from * TOKEN_LIMIT + token
-    const known = this.next.get(key)
-    if (known !== undefined) return known
-    const depth = this.state(from).depth + 1
-    const added = this.states.push({ parent: from, token, depth, suffix: ROOT, phrase: undefined }) - 1
-    this.next.set(key, added)
-    return added
-  }
-
-  private follow(from: number, token: number | undefined): number {
-    if (token === undefined) return ROOT
-    for (let at = from; ; at = this.state(at).suffix) {
-      const next = this.next.get(at * TOKEN_LIMIT + token)
+  private follow(from: State | undefined, token: string): State {
+    for (let state = from; state !== undefined; state = state.suffix) {
+      const next = state.after(token)
       if (next !== undefined) return next
-      if (at === ROOT) return ROOT
     }
+    return this.root
   }
 
   /** Finds every state's suffix, shorter states first. */
   private link(): void {
     if (this.linked) return
     this.linked = true
-    for (const state of this.states.toSorted((a, b) => a.depth - b.depth)) {
-      if (state.depth < 2) continue
-      state.suffix = this.follow(this.state(state.parent).suffix, state.token)
-      state.phrase ??= this.state(state.suffix).phrase
+    const states = [this.root]
+    for (const state of states) {
+      state.eachNext((token, next) => {
+        next.suffix = this.follow(state.suffix, token)
+        next.phrase ??= next.suffix.phrase
+        states.push(next)
+      })
     }
   }
 }

@@ -14,9 +14,14 @@ export interface Token {
   readonly end: number
 }
 
-const TOKEN =
-  // eslint-disable-next-line max-len -- one alternative for each kind of token
-  /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}]|[[\p{L}\p{N}\p{M}_]--[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}]]+|\S/gv
+const SPACE = /\s/u
+const WORD = /[\p{L}\p{N}\p{M}_]/u
+
+/** Scripts that are written without spaces have no whole words. */
+const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}]/u
+
+/** What a character is to a token. */
+type CharKind = 'space' | 'word' | 'sign'
 
 /** Any number of backslashes: JSON inside JSON doubles them at each level. */
 const BACKSLASHES = /\\+(?:u([\da-f]{4})|x([\da-f]{2})|([bfnrtv]))?/gi
@@ -31,8 +36,10 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
 ])
 
 const QUOTES: ReadonlySet<string> = new Set(['"', "'", '`'])
-const TYPOGRAPHIC_QUOTES = /[‘’‚‛“”„‟]/
 const ASCII = /^[\x00-\x7f]*$/
+const TYPOGRAPHIC_QUOTES = /[‘’‚‛“”„‟]/
+
+const ASCII_KINDS: readonly CharKind[] = Array.from({ length: 0x80 }, (_, code) => kindOf(String.fromCharCode(code)))
 
 /**
  * Undo escapes. A path such as `C:\new` suffers too, in the answer as in the text that may carry it.
@@ -59,11 +66,16 @@ function decodeEntity(match: string, decimal?: string, hex?: string, name = ''):
 
 /**
  * @param plain - a text without escapes.
- * @returns its tokens, one at a time.
+ * @param visit - told of every token, in order; `false` ends the pass.
  */
-export function* tokens(plain: string): Generator<Token> {
-  for (const { 0: found, index } of plain.matchAll(TOKEN)) {
-    yield { exact: QUOTES.has(found) ? '"' : found, loose: loosely(found), start: index, end: index + found.length }
+export function eachToken(plain: string, visit: (token: Token) => unknown): void {
+  let start = 0
+  while (start < plain.length) {
+    let end = start + sizeAt(plain, start)
+    const kind = kindAt(plain, start, end)
+    if (kind === 'word') end = wordEnd(plain, end)
+    if (kind !== 'space' && visit(tokenOf(plain.slice(start, end), start, end)) === false) return
+    start = end
   }
 }
 
@@ -73,15 +85,8 @@ export function* tokens(plain: string): Generator<Token> {
  */
 export function firstTokens(plain: string, most: number): Token[] {
   const found: Token[] = []
-  for (const token of tokens(plain)) {
-    if (found.push(token) === most) break
-  }
+  eachToken(plain, token => found.push(token) < most)
   return found
-}
-
-function loosely(token: string): string {
-  if (QUOTES.has(token) || TYPOGRAPHIC_QUOTES.test(token)) return '"'
-  return (ASCII.test(token) ? token : token.normalize('NFKC')).toLowerCase()
 }
 
 /**
@@ -89,5 +94,43 @@ function loosely(token: string): string {
  * @returns one string for all texts that have the same tokens, letter case and compatibility forms included.
  */
 export function exactForm(plain: string): string {
-  return Array.from(tokens(plain), ({ exact }) => exact).join('\u0000')
+  const found: string[] = []
+  eachToken(plain, ({ exact }) => found.push(exact))
+  return found.join('\u0000')
+}
+
+function kindOf(char: string): CharKind {
+  if (SPACE.test(char)) return 'space'
+  return WORD.test(char) && !UNSPACED.test(char) ? 'word' : 'sign'
+}
+
+function kindAt(plain: string, start: number, end: number): CharKind {
+  return ASCII_KINDS[plain.charCodeAt(start)] ?? kindOf(plain.slice(start, end))
+}
+
+/** One, or two for a character beyond the basic plane. */
+function sizeAt(plain: string, at: number): number {
+  return (plain.codePointAt(at) as number) > 0xffff ? 2 : 1
+}
+
+function wordEnd(plain: string, from: number): number {
+  let at = from
+  while (at < plain.length) {
+    const next = at + sizeAt(plain, at)
+    if (kindAt(plain, at, next) !== 'word') break
+    at = next
+  }
+  return at
+}
+
+function tokenOf(found: string, start: number, end: number): Token {
+  return QUOTES.has(found)
+    ? { exact: '"', loose: '"', start, end }
+    : { exact: found, loose: loosely(found), start, end }
+}
+
+function loosely(token: string): string {
+  const ascii = token.toLowerCase()
+  if (ASCII.test(ascii)) return ascii
+  return TYPOGRAPHIC_QUOTES.test(token) ? '"' : token.normalize('NFKC').toLowerCase()
 }
