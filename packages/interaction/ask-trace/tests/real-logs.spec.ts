@@ -236,7 +236,7 @@ describe('a question in a program', () => {
     expect((await traced(session)).asks).toMatchObject([{ context: 'carries', verdict: 'delivered-by-write-back' }])
   })
 
-  it('is delivered when the call was aborted after its answer had come', async () => {
+  it('has failed when the call was aborted with its turn, though its answer came after that', async () => {
     const session: RealSession = await realSession({
       mode: 'code',
       steps: [program(ASK_AND_DROP)],
@@ -250,7 +250,7 @@ describe('a question in a program', () => {
     await session.say('go on')
 
     expect((await traced(session)).asks).toMatchObject([
-      { inner: { kind: 'failed', code: 'ABORTED' }, writtenBack: true, verdict: 'delivered-by-write-back' },
+      { inner: { kind: 'failed', code: 'ABORTED' }, writtenBack: false, verdict: 'failed' },
     ])
   })
 
@@ -291,6 +291,72 @@ describe('a question in a program', () => {
 
     expect((await traced(session)).asks).toMatchObject([
       { inner: { kind: 'unreadable', message: 'spilled' }, verdict: 'unknown' },
+    ])
+  })
+})
+
+describe('a question that its program does not wait for', () => {
+  const ASK_AND_LEAVE = 'tools.ask_user_question(COLOUR).catch(() => {}); await new Promise(go => setTimeout(go, 50));'
+
+  it.each([
+    ['published', undefined, 'lacks'],
+    ['our', 'ours', 'carries'],
+  ] as const)('is withdrawn, and only %s question tool tells the model', async (_, tool, context) => {
+    const { human } = slowHuman()
+    const session = await realSession({
+      mode: 'code',
+      steps: [program(`${ASK_AND_LEAVE} return "went on"`)],
+      human,
+      ...(tool === undefined ? {} : { tool }),
+    })
+    await session.say('paint it')
+
+    const [withdrawn] = (await traced(session)).asks
+    expect(withdrawn).toMatchObject({ inner: { kind: 'failed' }, outer: 'lacks', context, verdict: 'withdrawn' })
+    expect(withdrawn?.writtenBack).toBe(tool === 'ours')
+    expect(withdrawn?.waitedMs).toBeGreaterThan(0)
+    expect(withdrawn?.evidence.context?.matches[0]?.reason).toBe(tool === 'ours' ? 'withdrawn-notice' : 'absent')
+  })
+
+  it('is withdrawn also when the program throws', async () => {
+    const { human } = slowHuman()
+    const session = await realSession({
+      mode: 'code',
+      steps: [program(`${ASK_AND_LEAVE} throw new Error("boom")`)],
+      human,
+    })
+    await session.say('paint it')
+
+    expect((await traced(session)).asks).toMatchObject([{ inner: { kind: 'failed' }, verdict: 'withdrawn' }])
+  })
+
+  it('has failed when the user cancels the turn meanwhile', async () => {
+    const { asked, human } = slowHuman()
+    const session = await realSession({ mode: 'code', steps: [program(ASK_AND_RETURN)], human })
+    const done = session.say('paint it')
+    await asked
+    session.agent.cancel({ kind: 'user' })
+    await done
+
+    expect((await traced(session)).asks).toMatchObject([{ verdict: 'failed' }])
+  })
+})
+
+describe('a native question', () => {
+  it('whose result a policy replaced has an unknown end', async () => {
+    const session = await realSession({
+      steps: [ask()],
+      setup: ctx =>
+        ctx.on('tools/post-execute', ({ name }, _result, next) =>
+          name === 'ask_user_question'
+            ? Promise.resolve({ kind: 'accept', content: [{ type: 'text', text: '[removed by policy]' }] })
+            : next(),
+        ),
+    })
+    await session.say('paint it')
+
+    expect((await traced(session)).asks).toMatchObject([
+      { inner: { kind: 'unreadable', message: '[removed by policy]' }, verdict: 'unknown' },
     ])
   })
 })
