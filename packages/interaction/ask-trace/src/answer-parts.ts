@@ -41,6 +41,9 @@ export interface Part {
 
 const LONG_CHARS = 8
 
+/** Of more selected labels than this the first are looked for. */
+const MAX_LABELS = 1_000
+
 /** An answer of more tokens (some 50 KB of prose) is looked for by so many of them. */
 const MAX_TOKENS = 10_000
 
@@ -55,7 +58,7 @@ const RECOMMENDED = /[([（]\s*recommended\s*[)\]）]/i
 export function answerParts(answers: readonly TracedAnswer[], questions: readonly TracedQuestion[]): Part[] {
   const parts: Part[] = []
   const quoted = new Lazy(() => quotedForms(parts, questions))
-  for (const answer of answers) parts.push(...partsOf(answer, questions, quoted))
+  for (const answer of answers) for (const part of partsOf(answer, questions, quoted)) parts.push(part)
   return parts
 }
 
@@ -122,10 +125,11 @@ class AnswerPart implements Part {
 }
 
 function partsOf(
-  { id, selected, custom = '' }: TracedAnswer,
+  { id, selected: all, custom = '' }: TracedAnswer,
   questions: readonly TracedQuestion[],
   quoted: Lazy<ReadonlySet<Form>>,
 ): Part[] {
+  const selected = all.slice(0, MAX_LABELS)
   const others = new Lazy(() => {
     const labels = questions.filter(question => question.id === id).flatMap(({ options }) => options)
     const chosen = new Set(selected)

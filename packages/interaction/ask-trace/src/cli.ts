@@ -63,7 +63,7 @@ export async function runCli(args: readonly string[], { out, err }: CliOutput): 
   for (const { path, line, message } of defects) {
     err(`${NAME}: ${visible(path)}${line === undefined ? '' : `, line ${line}`}: ${visible(message)}\n`)
   }
-  if (defects.length > 0) return 2
+  if (defects.length > 0 || logs.some(({ read }) => read === 'partly')) return 2
   if (hasAny(summary, BAD)) return 1
   return hasAny(summary, DOUBTFUL) ? 3 : 0
 }

@@ -10,6 +10,9 @@ import { messageOf, SessionLogError } from './log-error.ts'
 /** The harness gives every session a folder of its own and its log one of these names. */
 const LOG_NAMES: ReadonlySet<string> = new Set(['session.jsonl', 'session.jsonl.zstd'])
 
+/** The name that stands for standard input. */
+export const STDIN = '-'
+
 /** What an argument names. */
 export interface FoundLogs {
   /** The logs, in the order of their paths. */
@@ -19,12 +22,13 @@ export interface FoundLogs {
 }
 
 /**
- * @param input - a file, taken whatever its name, or a folder, searched at any depth. Symbolic links inside a folder
- *   are not followed.
+ * @param input - `-` for standard input, a file, taken whatever its name, or a folder, searched at any depth. Symbolic
+ *   links inside a folder are not followed.
  * @returns the logs; a defect says when there is nothing by this name, or no log in the folder, or when a folder
  *   cannot be read.
  */
 export async function findLogs(input: string): Promise<FoundLogs> {
+  if (input === STDIN) return { logs: [input], defects: [] }
   try {
     if (!(await stat(input)).isDirectory()) return { logs: [input], defects: [] }
   } catch (error) {

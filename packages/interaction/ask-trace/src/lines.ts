@@ -8,12 +8,14 @@ import { SessionLogError } from './log-error.ts'
 export const MAX_LINE_BYTES = 64 * 1024 * 1024
 
 const NEWLINE = 0x0a
+const NOTHING = Buffer.alloc(0)
 
 /** Cuts a stream into lines. It holds no more than one unfinished line. */
 export class LineSplitter {
   /** Lines handed out so far. */
   count = 0
-  private readonly maxBytes: number
+  /** The longest line that is accepted. */
+  maxBytes: number
   private pieces: Buffer[] = []
   private pieceBytes = 0
   private lineStart = 0
@@ -33,9 +35,10 @@ export class LineSplitter {
   *push(chunk: Buffer): Generator<string> {
     let from = 0
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {
-      this.keep(chunk.subarray(from, end))
-      this.lineStart += this.pieceBytes + 1
-      yield this.take()
+      const bytes = this.pieceBytes + end - from
+      this.check(bytes)
+      this.lineStart += bytes + 1
+      yield this.take(chunk, from, end)
       from = end + 1
     }
     // Copied: the rest outlives the chunk.
@@ -46,23 +49,29 @@ export class LineSplitter {
    * @returns what stands after the last newline, if anything does.
    */
   rest(): string | undefined {
-    return this.pieceBytes === 0 ? undefined : this.take()
+    return this.pieceBytes === 0 ? undefined : this.take(NOTHING, 0, 0)
   }
 
   private keep(piece: Buffer): void {
     this.pieces.push(piece)
     this.pieceBytes += piece.length
-    if (this.pieceBytes <= this.maxBytes) return
+    this.check(this.pieceBytes)
+  }
+
+  private check(bytes: number): void {
+    if (bytes <= this.maxBytes) return
     throw new SessionLogError(`longer than ${this.maxBytes} bytes; it begins at byte ${this.lineStart} of the text`, {
       line: this.count + 1,
     })
   }
 
-  private take(): string {
-    const line = Buffer.concat(this.pieces, this.pieceBytes).toString('utf8')
+  /** The line that ends in the chunk; most lines also begin in it. */
+  private take(chunk: Buffer, from: number, end: number): string {
+    this.count += 1
+    if (this.pieceBytes === 0) return chunk.toString('utf8', from, end)
+    const line = Buffer.concat([...this.pieces, chunk.subarray(from, end)]).toString('utf8')
     this.pieces = []
     this.pieceBytes = 0
-    this.count += 1
     return line
   }
 }

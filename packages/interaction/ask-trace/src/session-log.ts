@@ -3,138 +3,105 @@
  * @module @deepseek-ai/dsh-ask-trace/session-log
  */
 import { createReadStream } from 'node:fs'
-import {
-  decodeStorageRecord,
-  KNOWN_SESSION_EVENT_TYPES,
-  SESSION_FORMAT_VERSION,
-  type SessionEvent,
-} from '@deepseek-ai/dsh-session'
-import { isRecord, parseJson, record } from './event-view.ts'
-import { cannotOpen } from './find-logs.ts'
-import { LineSplitter } from './lines.ts'
-import { messageOf, SessionLogError } from './log-error.ts'
+import type { SessionEvent } from '@deepseek-ai/dsh-session'
+import type { JsonRecord } from './event-view.ts'
+import { cannotOpen, STDIN } from './find-logs.ts'
+import { LineSplitter, MAX_LINE_BYTES } from './lines.ts'
+import { SessionLogError } from './log-error.ts'
+import { RecordReader } from './record-reader.ts'
 import { decodeZstd } from './zstd-decode.ts'
-import { ZSTD_MAGIC } from './zstd-frames.ts'
+import { isZstd } from './zstd-frames.ts'
 
 const READ_BYTES = 256 * 1024
 
+/** Told what a log says beside its events; every call comes before the reading ends. */
+export interface LogListener {
+  /** The header, as it stands in the log. */
+  readonly onHeader?: (header: JsonRecord) => void
+  /** What the reader passed over without harm: a tail that a crash cut off, events it does not know. */
+  readonly onNote?: (note: string) => void
+  /** How many rows could not be decoded and were left out, and the first of them. */
+  readonly onSkipped?: (rows: number, note: string) => void
+}
+
 /**
  * Read a session log as a stream; the file is never held whole.
- * @param path - the file.
- * @param onNote - told what the reader passed over: a tail that a crash cut off, events it does not know.
+ * @param path - the file; `-` for standard input.
+ * @param listener - told what else there is.
  * @returns the log's events in order, a batch for each storage record.
- * @throws {SessionLogError} when the file is no session log, or no longer one from some line on; the events before
- *   that line have come by then.
+ * @throws {SessionLogError} when the file is no session log, or cannot be read any further; the events before that place
+ *   have come by then.
  */
 export async function* readSessionLog(
   path: string,
-  onNote: (note: string) => void = () => undefined,
+  listener: LogListener = {},
 ): AsyncGenerator<readonly SessionEvent[]> {
-  const reader = new RecordReader()
+  const reader = new RecordReader(header => listener.onHeader?.(header))
   const lines = new LineSplitter()
+  const onNote = (note: string) => listener.onNote?.(note)
   try {
-    for await (const chunk of plainBytes(path, onNote)) {
+    for await (const chunk of plainBytes(path, lines, onNote)) {
       for (const line of lines.push(chunk)) {
         const events = reader.read(line)
         if (events.length > 0) yield events
       }
     }
+    const rest = lines.rest()
+    if (rest !== undefined) yield* reader.readLast(rest, onNote)
+    reader.finish(onNote)
   } catch (error) {
     throw error instanceof SessionLogError ? error : cannotOpen(error)
+  } finally {
+    if (reader.skipped > 0) listener.onSkipped?.(reader.skipped, reader.skippedNote)
   }
-  const rest = lines.rest()
-  if (rest !== undefined) yield* lastLine(rest, reader, onNote)
-  reader.finish(onNote)
 }
 
-/** A last line without its newline counts if it is whole; if not, the writer was cut off. */
-function* lastLine(
-  line: string,
-  reader: RecordReader,
-  onNote: (note: string) => void,
-): Generator<readonly SessionEvent[]> {
-  if (reader.line > 0 && parseJson(line) === undefined) onNote(`line ${reader.line + 1} is cut off and was left out`)
-  else yield reader.read(line)
-}
-
-async function* plainBytes(path: string, onNote: (note: string) => void): AsyncGenerator<Buffer> {
-  const file = createReadStream(path, { highWaterMark: READ_BYTES })
+async function* plainBytes(path: string, lines: LineSplitter, onNote: (note: string) => void): AsyncGenerator<Buffer> {
+  const file = path === STDIN ? process.stdin : createReadStream(path, { highWaterMark: READ_BYTES })
   const [head, bytes] = await peek(file as AsyncIterable<Buffer>)
-  const onTorn = (start: number) => {
-    onNote(`the file ends inside the zstd frame at byte ${start}; what could be read of it was read`)
+  const alien = FORMATS.find(({ magic }) => head.subarray(0, magic.length).equals(magic))
+  if (alien !== undefined) throw new SessionLogError(alien.problem)
+  if (!isZstd(head)) {
+    yield* bytes
+    return
   }
-  yield* head === ZSTD_MAGIC ? decodeZstd(bytes, onTorn) : bytes
+  for await (const { plain, offset } of decodeZstd(bytes, onNote)) {
+    lines.maxBytes = unpackedLineBytes(offset)
+    yield plain
+  }
 }
 
-/** The first four bytes, as a number, and all bytes, these included. */
-async function peek(source: AsyncIterable<Buffer>): Promise<[number | undefined, AsyncIterable<Buffer>]> {
+/** A line takes several times its size while it is read, so that a short file may not unpack to a very long one. */
+function unpackedLineBytes(fileBytes: number): number {
+  return Math.min(MAX_LINE_BYTES, Math.max(MAX_LINE_BYTES / 8, 16 * fileBytes))
+}
+
+/** What people take for a session log, by its first bytes. */
+const FORMATS = [
+  {
+    magic: Buffer.from([0x1f, 0x8b]),
+    problem: 'compressed with gzip; unpack it first (gunzip), a log is plain or zstd',
+  },
+  { magic: Buffer.from('PK\u0003\u0004'), problem: 'a zip archive; unpack it first' },
+  { magic: Buffer.from('BZh'), problem: 'compressed with bzip2; unpack it first' },
+  { magic: Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a]), problem: 'compressed with xz; unpack it first' },
+]
+
+/** The first bytes, at least four if there are so many, and all bytes, these included. */
+async function peek(source: AsyncIterable<Buffer>): Promise<[Buffer, AsyncIterable<Buffer>]> {
   const iterator = source[Symbol.asyncIterator]()
   const held: Buffer[] = []
-  let size = 0
-  while (size < 4) {
+  for (let size = 0; size < 4;) {
     const next = await iterator.next()
     if (next.done === true) break
     held.push(next.value)
     size += next.value.length
   }
   const head = Buffer.concat(held)
-  return [size < 4 ? undefined : head.readUInt32LE(0), concat(head, { [Symbol.asyncIterator]: () => iterator })]
+  return [head, concat(head, { [Symbol.asyncIterator]: () => iterator })]
 }
 
 async function* concat(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (head.length > 0) yield head
   yield* rest
-}
-
-/** Turns lines into events, and counts what it does not know. */
-class RecordReader {
-  line = 0
-  private unknown = 0
-  private readonly unknownTypes = new Set<string>()
-
-  read(line: string): readonly SessionEvent[] {
-    this.line += 1
-    const value = parseJson(line)
-    if (this.line === 1) {
-      checkHeader(value)
-      return []
-    }
-    if (value === undefined) throw new SessionLogError('not JSON', { line: this.line })
-    if (!isRecord(value) || typeof value.type !== 'string') {
-      throw new SessionLogError('no session event', { line: this.line })
-    }
-    const events = this.decode(value)
-    for (const event of events) this.countUnknown(event)
-    return events
-  }
-
-  finish(onNote: (note: string) => void): void {
-    if (this.line === 0) throw new SessionLogError('empty, not a session log')
-    if (this.unknown === 0) return
-    onNote(`${this.unknown} events of unknown types were passed over (${[...this.unknownTypes].join(', ')}, …)`)
-  }
-
-  private decode(value: unknown): SessionEvent[] {
-    try {
-      return decodeStorageRecord(value)
-    } catch (error) {
-      throw new SessionLogError(messageOf(error), { line: this.line })
-    }
-  }
-
-  private countUnknown({ type, ignorable }: SessionEvent): void {
-    if (KNOWN_SESSION_EVENT_TYPES.has(type) || ignorable === true) return
-    this.unknown += 1
-    if (this.unknownTypes.size < 3) this.unknownTypes.add(type)
-  }
-}
-
-function checkHeader(value: unknown): void {
-  const { type, version } = record(value)
-  if (type !== 'session') throw new SessionLogError('no session header, so this is no session log', { line: 1 })
-  if (version === undefined || version === SESSION_FORMAT_VERSION) return
-  const found = JSON.stringify(version)
-  throw new SessionLogError(`session format version ${found}; only version ${SESSION_FORMAT_VERSION} can be read`, {
-    line: 1,
-  })
 }

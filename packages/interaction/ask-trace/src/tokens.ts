@@ -21,7 +21,9 @@ const WORD = /[\p{L}\p{N}\p{M}_]/u
 const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}]/u
 
 /** What a character is to a token. */
-type CharKind = 'space' | 'word' | 'sign'
+const SPACE_CHAR = 1
+const WORD_CHAR = 2
+const SIGN_CHAR = 3
 
 /** Any number of backslashes: JSON inside JSON doubles them at each level. */
 const BACKSLASHES = /\\+(?:u([\da-f]{4})|x([\da-f]{2})|([bfnrtv]))?/gi
@@ -39,7 +41,11 @@ const QUOTES: ReadonlySet<string> = new Set(['"', "'", '`'])
 const ASCII = /^[\x00-\x7f]*$/
 const TYPOGRAPHIC_QUOTES = /[‘’‚‛“”„‟]/
 
-const ASCII_KINDS: readonly CharKind[] = Array.from({ length: 0x80 }, (_, code) => kindOf(String.fromCharCode(code)))
+/** The loose forms of the characters that were met so far as a token: there are 65,536 at most. */
+const LOOSE_CHARS = new Map<string, string>()
+
+/** The kinds of the characters of the basic plane that were met so far. */
+const KINDS = new Uint8Array(0x1_0000)
 
 /**
  * Undo escapes. A path such as `C:\new` suffers too, in the answer as in the text that may carry it.
@@ -71,10 +77,9 @@ function decodeEntity(match: string, decimal?: string, hex?: string, name = ''):
 export function eachToken(plain: string, visit: (token: Token) => unknown): void {
   let start = 0
   while (start < plain.length) {
-    let end = start + sizeAt(plain, start)
-    const kind = kindAt(plain, start, end)
-    if (kind === 'word') end = wordEnd(plain, end)
-    if (kind !== 'space' && visit(tokenOf(plain.slice(start, end), start, end)) === false) return
+    const kind = kindAt(plain, start)
+    const end = kind === WORD_CHAR ? wordEnd(plain, start) : charEnd(plain, start)
+    if (kind !== SPACE_CHAR && visit(tokenOf(plain.slice(start, end), start, end)) === false) return
     start = end
   }
 }
@@ -99,34 +104,47 @@ export function exactForm(plain: string): string {
   return found.join('\u0000')
 }
 
-function kindOf(char: string): CharKind {
-  if (SPACE.test(char)) return 'space'
-  return WORD.test(char) && !UNSPACED.test(char) ? 'word' : 'sign'
+function kindOf(code: number): number {
+  const char = String.fromCodePoint(code)
+  if (SPACE.test(char)) return SPACE_CHAR
+  return WORD.test(char) && !UNSPACED.test(char) ? WORD_CHAR : SIGN_CHAR
 }
 
-function kindAt(plain: string, start: number, end: number): CharKind {
-  return ASCII_KINDS[plain.charCodeAt(start)] ?? kindOf(plain.slice(start, end))
+function kindAt(plain: string, at: number): number {
+  const code = codeAt(plain, at)
+  const known = KINDS[code]
+  if (known !== undefined && known > 0) return known
+  const kind = kindOf(code)
+  KINDS[code] = kind
+  return kind
 }
 
-/** One, or two for a character beyond the basic plane. */
-function sizeAt(plain: string, at: number): number {
-  return (plain.codePointAt(at) as number) > 0xffff ? 2 : 1
+function codeAt(plain: string, at: number): number {
+  return plain.codePointAt(at) as number
+}
+
+/** Behind the character: two on for one beyond the basic plane. */
+function charEnd(plain: string, at: number): number {
+  return codeAt(plain, at) > 0xffff ? at + 2 : at + 1
 }
 
 function wordEnd(plain: string, from: number): number {
   let at = from
-  while (at < plain.length) {
-    const next = at + sizeAt(plain, at)
-    if (kindAt(plain, at, next) !== 'word') break
-    at = next
-  }
+  while (at < plain.length && kindAt(plain, at) === WORD_CHAR) at = charEnd(plain, at)
   return at
 }
 
 function tokenOf(found: string, start: number, end: number): Token {
-  return QUOTES.has(found)
-    ? { exact: '"', loose: '"', start, end }
-    : { exact: found, loose: loosely(found), start, end }
+  if (QUOTES.has(found)) return { exact: '"', loose: '"', start, end }
+  return { exact: found, loose: found.length === 1 ? looseChar(found) : loosely(found), start, end }
+}
+
+function looseChar(char: string): string {
+  const known = LOOSE_CHARS.get(char)
+  if (known !== undefined) return known
+  const loose = loosely(char)
+  LOOSE_CHARS.set(char, loose)
+  return loose
 }
 
 function loosely(token: string): string {

@@ -4,6 +4,7 @@
  */
 import { pipeline, Readable } from 'node:stream'
 import { constants, createZstdDecompress, zstdDecompressSync } from 'node:zlib'
+import { MAX_LINE_BYTES } from './lines.ts'
 import { messageOf, SessionLogError } from './log-error.ts'
 import { FrameScanner, ZSTD_MAGIC, type FramePiece } from './zstd-frames.ts'
 
@@ -19,17 +20,42 @@ const OPTIONS = { finishFlush: constants.ZSTD_e_flush }
 const MAGIC = Buffer.alloc(4)
 MAGIC.writeUInt32LE(ZSTD_MAGIC)
 
+/** No log that a harness wrote comes near either; together they mark a compression bomb. */
+const MAX_UNPACKED_BYTES = MAX_LINE_BYTES
+const MAX_RATIO = 1_000
+
 /**
  * @param source - the file's bytes.
- * @param onTorn - told where the last frame starts, if the file ends inside it; what can be decoded of it still comes.
- * @returns the plain bytes, frame by frame.
+ * @param onNote - told of frames that hold no data, and where the last frame starts, if the file ends inside it; what can
+ *   be decoded of it still comes.
+ * @returns the plain bytes, frame by frame, and how much of the file was read for them.
  * @throws {SessionLogError} at damage, after everything before it.
  */
 export async function* decodeZstd(
   source: AsyncIterable<Buffer>,
-  onTorn: (start: number) => void,
-): AsyncGenerator<Buffer> {
-  const pieces = framePieces(source, onTorn)
+  onNote: (note: string) => void,
+): AsyncGenerator<{ readonly plain: Buffer; readonly offset: number }> {
+  const scanner = new FrameScanner()
+  let unpacked = 0
+  for await (const plain of decodeFrames(framePieces(source, scanner))) {
+    unpacked += plain.length
+    if (unpacked > MAX_UNPACKED_BYTES && unpacked > MAX_RATIO * scanner.offset) throw bomb(scanner)
+    yield { plain, offset: scanner.offset }
+  }
+  if (scanner.skippedFrames > 0)
+    onNote(`${scanner.skippedFrames} zstd frames without data (skippable) were passed over`)
+  if (scanner.openFrame === undefined) return
+  onNote(`the file ends inside the zstd frame at byte ${scanner.openFrame}; what could be read of it was read`)
+}
+
+async function* framePieces(
+  source: AsyncIterable<Buffer>,
+  scanner: FrameScanner,
+): AsyncGenerator<FramePiece, undefined> {
+  for await (const chunk of source) yield* scanner.push(chunk)
+}
+
+async function* decodeFrames(pieces: AsyncGenerator<FramePiece, undefined>): AsyncGenerator<Buffer> {
   try {
     let held: FramePiece[] = []
     for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
@@ -47,13 +73,10 @@ export async function* decodeZstd(
   }
 }
 
-async function* framePieces(
-  source: AsyncIterable<Buffer>,
-  onTorn: (start: number) => void,
-): AsyncGenerator<FramePiece, undefined> {
-  const scanner = new FrameScanner()
-  for await (const chunk of source) yield* scanner.push(chunk)
-  if (scanner.openFrame !== undefined) onTorn(scanner.openFrame)
+function bomb({ offset }: FrameScanner): SessionLogError {
+  return new SessionLogError(
+    `a compression bomb: the first ${offset} bytes unpack to more than ${MAX_UNPACKED_BYTES}, ${MAX_RATIO} times as many`,
+  )
 }
 
 function decodeSmall(pieces: readonly FramePiece[], start: number): Buffer {

@@ -30,6 +30,20 @@ export interface FramePiece {
 /** First four bytes of a frame, as a little-endian number. */
 export const ZSTD_MAGIC = 0xfd2fb528
 
+/**
+ * @param head - the first bytes of a file.
+ * @returns whether they begin a frame, be it one that holds no data.
+ */
+export function isZstd(head: Buffer): boolean {
+  if (head.length < 4) return false
+  const magic = head.readUInt32LE(0)
+  return magic === ZSTD_MAGIC || isSkippable(magic)
+}
+
+function isSkippable(magic: number): boolean {
+  return Math.floor(magic / 16) === SKIPPABLE_MAGIC
+}
+
 const SKIPPABLE_MAGIC = 0x184d2a5
 const MAX_BLOCK_BYTES = 128 * 1024
 
@@ -42,11 +56,14 @@ const FIELDS: ReadonlySet<State> = new Set(['magic', 'descriptor', 'block-header
 export class FrameScanner {
   /** Start of the frame that is still open, or undefined between frames. */
   openFrame: number | undefined
+  /** Bytes that were read. */
+  offset = 0
+  /** Frames that hold no data. */
+  skippedFrames = 0
   private state: State = 'magic'
   private wanted = 4
   private field = 0
   private fieldBytes = 0
-  private offset = 0
   private cost = 0
   private checksum = false
   private lastBlock = false
@@ -118,8 +135,12 @@ export class FrameScanner {
       case 'skip-size':
         this.enter('skipped', field)
         return
-      case 'checksum':
       case 'skipped':
+        this.skippedFrames += 1
+        this.openFrame = undefined
+        this.enter('magic', 4)
+        return
+      case 'checksum':
         this.openFrame = undefined
         this.enter('magic', 4)
     }
@@ -128,7 +149,7 @@ export class FrameScanner {
   private afterMagic(magic: number): void {
     this.cost = 0
     if (magic === ZSTD_MAGIC) this.enter('descriptor', 1)
-    else if (Math.floor(magic / 16) === SKIPPABLE_MAGIC) this.enter('skip-size', 4)
+    else if (isSkippable(magic)) this.enter('skip-size', 4)
     else throw new SessionLogError(`damaged: no zstd frame begins at byte ${this.openFrame}`)
   }
 

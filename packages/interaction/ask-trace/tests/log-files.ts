@@ -45,10 +45,20 @@ export const frames = (...texts: readonly string[]) => Buffer.concat(texts.map(t
 export async function read(path: string) {
   const notes: string[] = []
   const events: unknown[] = []
+  let skipped = 0
+  const listener = {
+    onNote: (note: string) => {
+      notes.push(note)
+    },
+    onSkipped: (rows: number, note: string) => {
+      skipped = rows
+      notes.push(note)
+    },
+  }
   try {
-    for await (const batch of readSessionLog(path, note => notes.push(note))) events.push(...batch)
-    return { events, notes }
+    for await (const batch of readSessionLog(path, listener)) events.push(...batch)
+    return { events, notes, skipped, error: undefined }
   } catch (error) {
-    return { events, notes, error }
+    return { events, notes, skipped, error }
   }
 }

@@ -17,7 +17,9 @@ import {
   turnStart,
 } from './events.ts'
 
-const lines = (report: AskReport, notes: readonly string[] = []) => logLines({ path: 'a.jsonl', report, notes })
+const WHOLE = { path: 'a.jsonl', session: {}, read: 'whole' } as const
+
+const lines = (report: AskReport, notes: readonly string[] = []) => logLines({ ...WHOLE, report, notes })
 
 function oneAsk(change: Partial<TracedAsk>): AskReport {
   const { asks, ...rest } = traceAsks([...asking('a', ANSWER), ...request()])
@@ -88,7 +90,7 @@ describe('the table', () => {
   it('lets no text of the log act on the terminal, and none run on', () => {
     const text = '\u001b]0;owned\u0007\u202e' + 'x'.repeat(200)
     const events = [call(text), started(text), settled(text, answerJson(text)), result(text, 'Blue')]
-    const shown = logLines({ path: text, report: traceAsks(events), notes: [text] }).join('\n')
+    const shown = logLines({ ...WHOLE, path: text, report: traceAsks(events), notes: [text] }).join('\n')
     expect(shown.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
     expect(shown).toContain(String.raw`Which? → \u{1b}]0;owned\u{7}\u{202e}xxx`)
     expect(

@@ -15,12 +15,13 @@ async function* chunks(bytes: Buffer, size = bytes.length): AsyncGenerator<Buffe
 
 async function decoded(bytes: Buffer, size?: number) {
   const plain: Buffer[] = []
-  const torn: number[] = []
+  const notes: string[] = []
+  const torn = () => notes.flatMap(note => /^the file ends inside the zstd frame at byte (\d+)/.exec(note)?.[1] ?? [])
   try {
-    for await (const piece of decodeZstd(chunks(bytes, size), start => torn.push(start))) plain.push(piece)
-    return { plain: Buffer.concat(plain), torn }
+    for await (const { plain: piece } of decodeZstd(chunks(bytes, size), note => notes.push(note))) plain.push(piece)
+    return { plain: Buffer.concat(plain), torn: torn().map(Number), notes }
   } catch (error) {
-    return { plain: Buffer.concat(plain), torn, error }
+    return { plain: Buffer.concat(plain), torn: torn().map(Number), notes, error }
   }
 }
 
@@ -56,7 +57,7 @@ describe('why frames are taken one by one', () => {
 describe('a chain of frames', () => {
   it.each([1, 2, 3, 7, 1000])('is decoded whole when it comes in chunks of %i bytes', async size => {
     const texts = Array.from({ length: 50 }, (_, n) => `line ${n} ${'x'.repeat(n * 20)}\n`)
-    expect(await decoded(frames(...texts), size)).toEqual({ plain: Buffer.from(texts.join('')), torn: [] })
+    expect(await decoded(frames(...texts), size)).toEqual({ plain: Buffer.from(texts.join('')), torn: [], notes: [] })
   })
 
   it.each([
@@ -88,15 +89,19 @@ describe('a chain of frames', () => {
     skippable.writeUInt32LE(length, 4)
     const chain = Buffer.concat([skippable, frames('one\n'), skippable, frames('two\n'), skippable])
     for (const size of [1, 7, chain.length]) {
-      expect(await decoded(chain, size)).toEqual({ plain: Buffer.from('one\ntwo\n'), torn: [] })
+      expect(await decoded(chain, size)).toEqual({
+        plain: Buffer.from('one\ntwo\n'),
+        torn: [],
+        notes: ['3 zstd frames without data (skippable) were passed over'],
+      })
     }
   })
 })
 
 it('no more of a frame is decoded at once than a small frame may hold', async () => {
   const sizes: number[] = []
-  for await (const piece of decodeZstd(chunks(frame(Buffer.alloc(64 * 1024 * 1024, 'x'))), () => undefined)) {
-    sizes.push(piece.length)
+  for await (const { plain } of decodeZstd(chunks(frame(Buffer.alloc(64 * 1024 * 1024, 'x'))), () => undefined)) {
+    sizes.push(plain.length)
   }
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(64 * 1024 * 1024)
   expect(Math.max(...sizes)).toBeLessThanOrEqual(4 * 1024 * 1024)
@@ -151,6 +156,31 @@ describe('a damaged chain', () => {
     bytes.writeUInt8(bytes.readUInt8(last) ^ 1, last)
     return bytes
   }
+})
+
+describe('a compression bomb', () => {
+  const bomb = (mib: number) => frame(Buffer.alloc(mib * 1024 * 1024, 'x\n'))
+
+  it('is refused once it has unpacked to more than 64 MiB and a thousand times its size', async () => {
+    const bytes = bomb(80)
+    expect(bytes.length).toBeLessThan(20_000)
+    const { plain, error } = await decoded(bytes)
+    expect(plain.length).toBeLessThanOrEqual(64 * 1024 * 1024)
+    expect(error).toMatchObject({
+      name: 'SessionLogError',
+      message: expect.stringMatching(/^a compression bomb: /) as string,
+    })
+  })
+
+  it('is refused in many small frames too', async () => {
+    const { error } = await decoded(Buffer.concat(Array.from({ length: 40 }, () => bomb(2))))
+    expect(error).toMatchObject({ message: expect.stringMatching(/^a compression bomb: /) as string })
+  })
+
+  it('is no large log that was packed well', async () => {
+    const { plain, error } = await decoded(Buffer.concat([frame(randomBytes(200_000)), bomb(80)]))
+    expect([plain.length, error]).toEqual([200_000 + 80 * 1024 * 1024, undefined])
+  })
 })
 
 it('a reader that stops early lets go of the file', async () => {
