@@ -1,122 +1,112 @@
 /**
- * A trace as a table that a person reads on a terminal: one line for each question, and a summary.
+ * A trace as a table that a person reads on a terminal: for each question a line of facts, and below it what was asked and
+ * what came of it.
  * @module @deepseek-ai/dsh-ask-trace/table
  */
-import { hasAny, VERDICTS } from './summary.ts'
+import { adviceFor } from './advice.ts'
+import { date, duration, outcomeText, plural, questionText, verdictText } from './phrases.ts'
+import { clip, pad, widthOf } from './text-width.ts'
 import type { LogTrace } from './trace-log.ts'
-import type { AskSummary, InnerLayer, TracedAnswer, TracedAsk } from './types.ts'
-import { BAD, DOUBTFUL } from './verdict.ts'
-import { clip, visible } from './visible.ts'
+import type { LayerEvidence, TracedAsk } from './types.ts'
+import { visible } from './visible.ts'
 
-const HEADINGS = ['turn', 'round', 'call', 'inner', 'outer', 'context', 'verdict', 'waited', 'question → answer']
-const CALL_WIDTH = 28
-const TEXT_WIDTH = 60
+/** A question with its number in the whole report. */
+export interface NumberedAsk {
+  readonly number: number
+  readonly ask: TracedAsk
+}
+
+const HEADINGS = ['#', 'turn', 'round', 'inner', 'outer', 'context', 'verdict', 'waited']
+
+/** The columns that give way when the table is too wide. */
+const VERDICT = HEADINGS.indexOf('verdict')
+const MAX_NUMBER_WIDTH = 10
+const GAP = 2
+const INDENT = '     '
+
+/** The answer is not cut below so many columns, however long the question is. */
+const LEAST_ANSWER_WIDTH = 30
+const ARROW = ' → '
 
 /**
  * @param trace - one log's trace.
- * @returns its lines: the path, a table if there are questions, and what was passed over.
+ * @param shown - its questions that are shown.
+ * @param width - how many columns the terminal has.
+ * @returns its lines: which log it is, a table if there are questions, and what was passed over.
  */
-export function logLines({ path, report, notes }: LogTrace): string[] {
-  const rows = report.asks.map(cells)
+export function logLines(trace: LogTrace, shown: readonly NumberedAsk[], width: number): string[] {
   return [
-    visible(path),
-    ...(rows.length === 0 ? ['  no questions'] : table([HEADINGS, ...rows])),
-    ...notes.map(note => `  note: ${visible(note)}`),
+    ...headLines(trace, width),
+    ...(shown.length === 0 ? ['  no questions'] : table(shown, width)),
+    ...trace.notes.map(note => `  note: ${visible(note)}`),
   ]
 }
 
 /**
- * @param summary - the counts of one or several logs.
- * @param logs - how many logs.
- * @returns the last line of a report.
+ * @param trace - one log's trace.
+ * @param width - how many columns the terminal has.
+ * @returns its path, and its session if the log says what that is.
  */
-export function summaryLine(summary: AskSummary, logs: number): string {
-  const { verdicts, roundsSpun } = summary
-  const counts = VERDICTS.filter(verdict => verdicts[verdict] > 0).map(verdict => `${verdicts[verdict]} ${verdict}`)
-  const spun = roundsSpun === 0 ? '' : `; ${plural(roundsSpun, 'goal round')} spun after a lost answer`
-  const head = `${plural(summary.asks, 'question')} in ${plural(logs, 'log')}`
-  const body = counts.length === 0 ? '' : `: ${counts.join(', ')}`
-  return `${head}${body}${spun}${hasAny(summary, BAD) || hasAny(summary, DOUBTFUL) ? '' : '. Nothing was lost.'}`
+export function headLines({ path, session }: LogTrace, width: number): string[] {
+  const { title = '', cwd = '', createdAt } = session
+  const about = [title === '' ? '' : `"${title}"`, cwd, date(createdAt)].filter(text => text !== '').join(', ')
+  return [visible(path), ...(about === '' ? [] : [`  ${clip(visible(about), width - GAP)}`])]
 }
 
-function table(rows: readonly (readonly string[])[]): string[] {
-  const widths: number[] = []
-  for (const row of rows) {
-    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, Array.from(cell).length)
+function table(shown: readonly NumberedAsk[], width: number): string[] {
+  const rows = [HEADINGS, ...shown.map(cells)]
+  const widths = HEADINGS.map((_, column) => Math.max(...rows.map(row => widthOf(row[column] ?? ''))))
+  const total = widths.reduce((sum, each) => sum + each + GAP, 0)
+  widths[VERDICT] = Math.max(widthOf('LOST-IN-PROGRAM'), (widths[VERDICT] ?? 0) - Math.max(0, total - width))
+  const line = (row: readonly string[]) => {
+    const columns = row.map((cell, column) => pad(clip(cell, widths[column] ?? 0), widths[column] ?? 0))
+    return clip(`  ${columns.join(' '.repeat(GAP))}`.trimEnd(), width)
   }
-  return rows.map(row => `  ${row.map((cell, column) => pad(cell, widths[column])).join('  ')}`.trimEnd())
-}
-
-function pad(cell: string, width = 0): string {
-  return cell + ' '.repeat(width - Array.from(cell).length)
-}
-
-function cells(ask: TracedAsk): string[] {
   return [
-    ask.turn?.toString() ?? '-',
-    ask.goalRound?.round.toString() ?? '-',
-    clip(visible(ask.calls.sub ?? ask.calls.root), CALL_WIDTH),
-    visible(innerCell(ask.inner)),
-    ask.outer,
-    ask.context,
-    verdictCell(ask),
-    ask.waitedMs === undefined ? '-' : duration(ask.waitedMs),
-    clip(visible(`${questionCell(ask)} → ${outcomeCell(ask.inner)}`), TEXT_WIDTH),
+    line(HEADINGS),
+    ...shown.flatMap((numbered, index) => [line(rows[index + 1] ?? []), ...below(numbered, width)]),
   ]
 }
 
-function innerCell(inner: InnerLayer): string {
-  switch (inner.kind) {
-    case 'answered':
-      return 'answered'
-    case 'denied':
-      return `denied: ${inner.rule}`
-    case 'failed':
-      return `failed: ${clip(inner.code, CALL_WIDTH)}`
-    case 'pending':
-      return inner.reason === 'NO_RECEIPT' ? 'pending' : `pending: ${inner.reason}`
-    case 'unreadable':
-      return 'unreadable'
-  }
+function cells({ number, ask }: NumberedAsk): string[] {
+  const { inner, outer, context, evidence, waitedMs } = ask
+  return [
+    `${number}`,
+    clip(`${ask.turn ?? '-'}`, MAX_NUMBER_WIDTH),
+    clip(`${ask.goalRound?.round ?? '-'}`, MAX_NUMBER_WIDTH),
+    inner.kind,
+    outer === 'carries' ? doubted(outer, evidence.outer) : outer,
+    context === 'no-request-yet' ? 'not yet' : context === 'carries' ? doubted(context, evidence.context) : context,
+    visible(verdictText(ask)),
+    waitedMs === undefined ? '-' : duration(waitedMs),
+  ]
 }
 
-function verdictCell({ verdict, roundsSpun }: TracedAsk): string {
-  const shown = BAD.has(verdict) ? verdict.toUpperCase() : verdict
-  return roundsSpun === 0 ? shown : `${shown}, ${plural(roundsSpun, 'round')} spun`
+function doubted(layer: string, evidence: LayerEvidence | undefined): string {
+  return evidence?.matches.some(({ strength }) => strength === 'weak') === true ? `${layer}?` : layer
 }
 
-function questionCell({ questions }: TracedAsk): string {
-  const [first, ...more] = questions
-  if (first === undefined) return '(no question)'
-  return more.length === 0 ? first.question : `${first.question} (and ${more.length} more)`
+/** What was asked and what came of it, and what to do. The question gives way to the answer. */
+function below({ ask }: NumberedAsk, width: number): string[] {
+  const room = width - INDENT.length - ARROW.length
+  const question = visible(questionText(ask))
+  const outcome = visible(outcomeText(ask.inner))
+  const outcomeWidth = Math.min(
+    widthOf(outcome.slice(0, 4 * width)),
+    Math.max(LEAST_ANSWER_WIDTH, room - widthOf(question)),
+  )
+  const shownOutcome = clip(outcome, Math.min(outcomeWidth, room))
+  const shownQuestion = clip(question, room - widthOf(shownOutcome))
+  return [`${INDENT}${shownQuestion}${ARROW}${shownOutcome}`, ...adviceLines(ask, width)]
 }
 
-function outcomeCell(inner: InnerLayer): string {
-  switch (inner.kind) {
-    case 'answered':
-      return inner.answers.map(said).join('; ') || '(unreadable)'
-    case 'denied':
-    case 'failed':
-    case 'unreadable':
-      return inner.message
-    case 'pending':
-      return '(no answer)'
-  }
-}
-
-function said({ selected, custom }: TracedAnswer): string {
-  return [...selected, ...(custom === undefined ? [] : [custom])].join(', ') || '(skipped)'
-}
-
-function duration(ms: number): string {
-  const seconds = Math.round(ms / 1000)
-  if (seconds < 1) return `${ms}ms`
-  if (seconds < 60) return `${seconds}s`
-  const minutes = Math.floor(seconds / 60)
-  if (minutes < 60) return `${minutes}m${seconds % 60}s`
-  return `${Math.floor(minutes / 60)}h${minutes % 60}m`
-}
-
-function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
+/**
+ * @param ask - a question.
+ * @param width - how many columns the terminal has.
+ * @returns what to do about it, in one line of as many columns as it takes; none if there is nothing to do.
+ */
+export function adviceLines(ask: TracedAsk, width: number): string[] {
+  const advice = adviceFor(ask)
+  const spun = ask.roundsSpun === 0 ? [] : [`${INDENT}${plural(ask.roundsSpun, 'goal round')} spun after it.`]
+  return [...spun, ...(advice === undefined ? [] : [`${INDENT}${clip(advice, Math.max(width - INDENT.length, 1))}`])]
 }

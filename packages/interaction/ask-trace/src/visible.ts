@@ -7,6 +7,9 @@
 /** Control and format characters (bidirectional overrides among them), lone surrogates, line separators. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
+/** An emoji may be held together by such characters. */
+const INVISIBLE_OR_EMOJI = /\p{RGI_Emoji}|[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gv
+
 const SHORT: ReadonlyMap<string, string> = new Map([
   ['\n', String.raw`\n`],
   ['\r', String.raw`\r`],
@@ -18,7 +21,11 @@ const SHORT: ReadonlyMap<string, string> = new Map([
  * @returns the text on one line, with every such character written out, as `\n` or `\u{1b}`.
  */
 export function visible(untrusted: string): string {
-  return untrusted.replace(INVISIBLE, char => SHORT.get(char) ?? `\\u{${hex(char.codePointAt(0))}}`)
+  if (untrusted.search(INVISIBLE) === -1) return untrusted
+  return untrusted.replace(INVISIBLE_OR_EMOJI, found => {
+    if (found.search(INVISIBLE) !== 0) return found
+    return SHORT.get(found) ?? `\\u{${hex(found.codePointAt(0))}}`
+  })
 }
 
 /**
@@ -38,14 +45,4 @@ function* utf16(char: string): Generator<string> {
 
 function hex(code = 0): string {
   return code.toString(16)
-}
-
-/**
- * @param line - text on one line.
- * @param width - the most characters it may have.
- * @returns the text, with an ellipsis for what does not fit.
- */
-export function clip(line: string, width: number): string {
-  const chars = Array.from(line.slice(0, 2 * width + 2))
-  return chars.length > width ? `${chars.slice(0, width - 1).join('')}…` : line
 }

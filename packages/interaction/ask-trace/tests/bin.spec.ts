@@ -27,12 +27,45 @@ it('the command traces what its arguments name and keeps the exit code', async (
 
 it('the command writes errors to the other stream', async () => {
   const { out, err, exitCode } = await bin()
-  expect([out, exitCode]).toEqual(['', 2])
+  expect([out, exitCode]).toEqual(['', 64])
   expect(err).toBe('dsh-ask-trace: no session log named; see dsh-ask-trace --help\n')
 })
 
-it('the command ends quietly when nobody reads on, and loudly when the output fails', async () => {
+it('the command ends quietly when nobody reads on', async () => {
   await bin('--help')
   expect(process.stdout.emit('error', Object.assign(new Error('closed'), { code: 'EPIPE' }))).toBe(true)
-  expect(() => process.stdout.emit('error', Object.assign(new Error('disk full'), { code: 'ENOSPC' }))).toThrow('full')
+  expect(process.exitCode).toBe(0)
+})
+
+it('the command says that its output cannot be written, and its exit code stays so', async () => {
+  vi.spyOn(process.stdout, 'write').mockImplementation(() =>
+    process.stdout.emit('error', Object.assign(new Error('disk full'), { code: 'ENOSPC' })),
+  )
+  const err = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  process.argv = [process.execPath, 'bin.js', file(jsonl([HEADER, ...LOST]))]
+  await import('../src/bin.ts')
+  expect(process.exitCode).toBe(74)
+  expect(err.mock.calls.join('')).toBe('dsh-ask-trace: the output cannot be written: disk full\n')
+})
+
+it.each([
+  [new Error('bug'), /^dsh-ask-trace: a fault of this command, please report it: Error: bug\n +at /],
+  ['odd', /^dsh-ask-trace: a fault of this command, please report it: odd\n$/],
+])('the command says that it crashed: %s', async (thrown, message) => {
+  vi.doMock('../src/cli.ts', () => ({ runCli: () => Promise.reject(thrown) }))
+  const { err, exitCode } = await bin('x')
+  vi.doUnmock('../src/cli.ts')
+  expect(exitCode).toBe(70)
+  expect(err).toMatch(message)
+})
+
+it('the command refuses a version of Node that cannot run it, and imports nothing else', async () => {
+  vi.spyOn(process, 'versions', 'get').mockReturnValue({ ...process.versions, node: '20.20.2' })
+  vi.doMock('../src/cli.ts', () => {
+    throw new SyntaxError('no such export')
+  })
+  const { err, exitCode } = await bin('x')
+  vi.doUnmock('../src/cli.ts')
+  expect(exitCode).toBe(69)
+  expect(err).toMatch(/^dsh-ask-trace: needs Node 22\.19 .* this is Node 20\.20\.2\n$/)
 })

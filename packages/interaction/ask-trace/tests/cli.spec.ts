@@ -1,9 +1,10 @@
 import { chmodSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { Readable } from 'node:stream'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { runCli } from '../src/cli.ts'
 import { cannotOpen } from '../src/find-logs.ts'
-import { call, started } from './events.ts'
+import { asking, call, request, started } from './events.ts'
 import { DELIVERED, file, folder, frames, HEADER, jsonl, LOST } from './log-files.ts'
 
 /** Folders that this process may not read: nothing is shut to the user that tests often run as. */
@@ -65,18 +66,28 @@ describe('the exit code', () => {
   it('is 2 for a damaged frame, without a line number', async () => {
     const path = file(Buffer.concat([frames(jsonl([HEADER])), Buffer.from('oops')]))
     const { code, out, errors } = await cli(path)
-    expect([code, out]).toEqual([2, ''])
+    expect(code).toBe(2)
+    expect(out).toContain('0 logs read, 1 read in part, 0 refused')
     expect(errors).toEqual([expect.stringMatching(/: damaged: no zstd frame begins at byte \d+$/)])
   })
 
+  it('is 3 when something is doubtful and nothing worse', async () => {
+    const doubtful = log([...asking('a', 'Blue'), ...request()])
+    expect(await cli(doubtful)).toMatchObject({ code: 3, err: '' })
+    expect((await cli(doubtful, log(LOST))).code).toBe(1)
+    expect((await cli(doubtful, '/no/such/file')).code).toBe(2)
+  })
+
   it.each([
-    [[], 'no session log named; see dsh-ask-trace --help'],
-    [['--jsno'], 'unknown option --jsno; see dsh-ask-trace --help'],
-    [['a', '--json=7'], 'unknown option --json=7; see dsh-ask-trace --help'],
-    [['a', '-'], 'unknown option -; see dsh-ask-trace --help'],
-    [['--\u001b[31m'], String.raw`unknown option --\u{1b}[31m; see dsh-ask-trace --help`],
-  ])('is 2 for the arguments %j, in one line', async (args, message) => {
-    expect(await cli(...args)).toMatchObject({ code: 2, out: '', err: `dsh-ask-trace: ${message}\n` })
+    [[], 'no session log named'],
+    [['--jsno'], "unknown option '--jsno'"],
+    [['--\u001b[31m'], String.raw`unknown option '--\u{1b}[31m'`],
+  ])('is 64 for the arguments %j, in one line', async (args, message) => {
+    expect(await cli(...args)).toMatchObject({
+      code: 64,
+      out: '',
+      err: `dsh-ask-trace: ${message}; see dsh-ask-trace --help\n`,
+    })
   })
 })
 
@@ -118,26 +129,104 @@ describe('a folder', () => {
     const root = folder()
     expect(await cli(root)).toMatchObject({
       code: 2,
-      out: '',
+      out: '0 questions in 0 logs\n0 logs read, 0 read in part, 1 refused\nNothing was lost. This covers only what was read.\n',
       err: `dsh-ask-trace: ${root}: a folder without any session.jsonl or session.jsonl.zstd\n`,
     })
   })
 
-  it('named twice is traced once', async () => {
-    const path = log(LOST)
-    expect((await cli(path, path)).out).toContain('1 question in 1 log')
+  it('that overlaps with another input counts once, by whatever names', async () => {
+    const root = folder()
+    mkdirSync(join(root, 'a'))
+    const path = log(LOST, 'session.jsonl', join(root, 'a'))
+    const link = join(folder(), 'link')
+    symlinkSync(path, link)
+    expect((await cli(path, root, join(root, 'a', '..'), link)).out).toContain('1 question in 1 log')
+  })
+
+  it('is printed as it is traced, logs with a question in trouble last', async () => {
+    const root = folder()
+    for (const name of ['a', 'b', 'c']) mkdirSync(join(root, name))
+    const [lost, fine, doubtful] = [
+      log(LOST, 'session.jsonl', join(root, 'a')),
+      log(DELIVERED, 'session.jsonl', join(root, 'b')),
+      log([...asking('a', 'Blue'), ...request()], 'session.jsonl', join(root, 'c')),
+    ]
+    const printed: string[] = []
+    await runCli([root], { out: text => printed.push(text), err: () => undefined })
+    expect(printed[0]?.split('\n')[0]).toBe(fine)
+    expect(printed).toHaveLength(2)
+    const { out } = await cli(root)
+    expect(out.split('\n').filter(line => line.startsWith('/'))).toEqual([fine, lost, doubtful])
+    expect(out).toMatch(/ {2}1 .*LOST-IN-PROGRAM/)
+    expect(out).toMatch(/ {2}2 .*delivered/)
+    expect(out).toMatch(/ {2}3 .*delivered\?/)
   })
 })
 
 describe('--json', () => {
-  it('prints the whole trace, defects included', async () => {
+  it('prints the whole trace, evidence and defects included', async () => {
     const path = log(LOST)
-    const { code, out } = await cli('--json', path, '/no/such/file')
+    const damaged = file(`${jsonl([HEADER, ...DELIVERED])}oops\n`)
+    const { code, out } = await cli('--json', path, '/no/such/file', damaged)
     const { logs, defects, summary } = JSON.parse(out) as Record<string, unknown>
     expect(code).toBe(2)
-    expect(logs).toMatchObject([{ path, notes: [], report: { asks: [{ verdict: 'lost-in-program' }] } }])
+    expect(logs).toMatchObject([
+      { path, read: 'whole', notes: [], report: { asks: [{ verdict: 'lost-in-program', evidence: { outer: {} } }] } },
+      { path: damaged, read: 'partly', notes: [expect.stringContaining('1 row was left out')] },
+    ])
     expect(defects).toEqual([{ path: '/no/such/file', message: 'no such file or folder' }])
-    expect(summary).toMatchObject({ asks: 1, roundsSpun: 0 })
+    expect(summary).toMatchObject({ asks: 2, roundsSpun: 0, logs: { whole: 1, partly: 1, refused: 1 } })
+  })
+})
+
+describe('--lost', () => {
+  it('shows only the questions in trouble, and the logs that have some', async () => {
+    const both = [...DELIVERED, ...LOST]
+    const fine = log(DELIVERED)
+    const { code, out } = await cli('--lost', fine, log(both))
+    expect(code).toBe(1)
+    expect(out).not.toContain(fine)
+    expect(out).toMatch(/ {2}3 .*LOST-IN-PROGRAM/)
+    expect(out).not.toMatch(/ {2}[12] /)
+    expect(out).toContain('3 questions in 2 logs: 2 delivered, 1 lost-in-program')
+  })
+})
+
+describe('--explain', () => {
+  it('shows the evidence of each question in trouble', async () => {
+    const { out } = await cli('--explain', log([...DELIVERED, ...LOST]))
+    expect(out).toContain('Question 2: LOST-IN-PROGRAM')
+    expect(out).not.toContain('Question 1')
+  })
+
+  it('shows the evidence of one question, by its number', async () => {
+    const { code, out } = await cli('--explain', '1', log([...DELIVERED, ...LOST]))
+    expect(code).toBe(1)
+    expect(out).toContain('Question 1: delivered')
+    expect(out).not.toContain('Question 2')
+  })
+
+  it('of a question that there is not makes no sense', async () => {
+    const { code, err } = await cli('--explain', '3', log([...DELIVERED, ...LOST]))
+    expect([code, err]).toEqual([64, 'dsh-ask-trace: there is no question 3, only 2; see dsh-ask-trace --help\n'])
+  })
+})
+
+describe('standard input', () => {
+  const { stdin } = process
+
+  afterEach(() => {
+    Object.defineProperty(process, 'stdin', { value: stdin, configurable: true })
+  })
+
+  it.each([
+    ['plain', Buffer.from(jsonl([HEADER, ...LOST]))],
+    ['compressed', frames(jsonl([HEADER]), jsonl(LOST))],
+  ])('is a log under the name -, once: %s', async (_, bytes) => {
+    Object.defineProperty(process, 'stdin', { value: Readable.from([bytes]), configurable: true })
+    const { code, out } = await cli('-', '-')
+    expect(code).toBe(1)
+    expect(out).toMatch(/^-\n[^]*LOST-IN-PROGRAM[^]*1 question in 1 log/)
   })
 })
 

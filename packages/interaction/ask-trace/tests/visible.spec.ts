@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { clip, visible, visibleJson } from '../src/visible.ts'
+import { visible, visibleJson } from '../src/visible.ts'
 
 const NASTY = 'a\u001b[31mred\u0007\r\n\tb\u009bc\u202ed\u200b\u2028\u{e0001}\ud800f'
 
@@ -14,9 +14,9 @@ describe('text on a terminal', () => {
     expect(visible('Größe, 蓝色, حبر, 😀')).toBe('Größe, 蓝色, حبر, 😀')
   })
 
-  it('is cut with an ellipsis, never inside a character', () => {
-    expect(clip('😀😀😀', 3)).toBe('😀😀😀')
-    expect(clip('😀😀😀😀', 3)).toBe('😀😀…')
+  it('leaves emoji whole, and shows what holds no emoji together', () => {
+    expect(visible('👩‍👩‍👧 ❤️ 🏴󠁧󠁢󠁥󠁮󠁧󠁿\n')).toBe(String.raw`👩‍👩‍👧 ❤️ 🏴󠁧󠁢󠁥󠁮󠁧󠁿\n`)
+    expect(visible('a\u200db')).toBe(String.raw`a\u{200d}b`)
   })
 })
 
