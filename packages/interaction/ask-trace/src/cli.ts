@@ -3,16 +3,19 @@
  * question in trouble come last, where they are still on the screen at the end.
  * @module @deepseek-ai/dsh-ask-trace/cli
  */
-import { realpath } from 'node:fs/promises'
+import { realpath, writeFile } from 'node:fs/promises'
 import { isInTrouble } from './advice.ts'
 import { EXIT, type ExitCode } from './exit-code.ts'
 import { explainLines } from './explain.ts'
 import { findLogs, STDIN } from './find-logs.ts'
+import { renderPage, type NumberedLog } from './html-page.ts'
+import { messageOf } from './log-error.ts'
 import { OPTION_LINES, parseOptions, UsageError, type Options } from './options.ts'
 import { addSummaries, hasAny } from './summary.ts'
 import { summaryLines, type LogCounts } from './summary-lines.ts'
 import { logLines, type NumberedAsk } from './table.ts'
 import { traceLog, type LogDefect, type LogTrace } from './trace-log.ts'
+import type { AskSummary } from './types.ts'
 import { BAD, DOUBTFUL } from './verdict.ts'
 import { visible, visibleJson } from './visible.ts'
 
@@ -72,7 +75,7 @@ class Run {
   private readonly options: Options
   private readonly output: CliOutput
   private readonly width: number
-  private readonly logs: LogTrace[] = []
+  private readonly logs: NumberedLog[] = []
   private readonly defects: Defect[] = []
   /** Inputs that were traced, by their real paths. */
   private readonly seen = new Set<string>()
@@ -88,15 +91,22 @@ class Run {
 
   async run(): Promise<ExitCode> {
     for (const input of this.options.paths) await this.input(input)
-    const { explain, json } = this.options
+    const { explain, json, html } = this.options
     if (typeof explain === 'number' && explain > this.asks) {
       throw new UsageError(`there is no question ${explain}, only ${this.asks}`)
     }
-    const summary = addSummaries(this.logs.map(({ report }) => report.summary))
+    const summary = addSummaries(this.logs.map(({ trace }) => trace.report.summary))
     const counts = this.counts()
     if (json)
-      this.print([visibleJson({ logs: this.logs, defects: this.defects, summary: { ...summary, logs: counts } })])
+      this.print([
+        visibleJson({
+          logs: this.logs.map(({ trace }) => trace),
+          defects: this.defects,
+          summary: { ...summary, logs: counts },
+        }),
+      ])
     else this.print([...this.held, ...summaryLines(summary, counts)])
+    if (html !== undefined && !(await this.writePage(html, summary, counts))) return EXIT.output
     if (counts.partly + counts.refused > 0) return EXIT.input
     if (hasAny(summary, BAD)) return EXIT.bad
     return hasAny(summary, DOUBTFUL) ? EXIT.doubtful : EXIT.fine
@@ -117,12 +127,23 @@ class Run {
     const { path, defect, read, report } = trace
     if (defect !== undefined) this.refuse({ path, ...defect })
     if (read === 'refused') return
-    this.logs.push(trace)
     const numbered = report.asks.map(ask => ({ number: (this.asks += 1), ask }))
+    this.logs.push({ trace, asks: numbered })
     if (this.options.json) return
     const lines = this.linesOf(trace, numbered)
     if (report.asks.some(isInTrouble)) this.held.push(...lines)
     else this.print(lines)
+  }
+
+  /** @returns whether the page could be written. */
+  private async writePage(file: string, summary: AskSummary, counts: LogCounts): Promise<boolean> {
+    try {
+      await writeFile(file, renderPage(this.logs, summary, counts))
+      return true
+    } catch (error) {
+      this.output.err(`${NAME}: --html ${visible(file)} cannot be written: ${visible(messageOf(error))}\n`)
+      return false
+    }
   }
 
   private linesOf(trace: LogTrace, numbered: readonly NumberedAsk[]): string[] {
@@ -147,9 +168,9 @@ class Run {
   }
 
   private counts(): LogCounts {
-    const whole = this.logs.filter(({ read }) => read === 'whole').length
+    const whole = this.logs.filter(({ trace }) => trace.read === 'whole').length
     const partly = this.logs.length - whole
-    const inParts = new Set(this.logs.map(({ path }) => path))
+    const inParts = new Set(this.logs.map(({ trace }) => trace.path))
     const refused = this.defects.filter(({ path }) => !inParts.has(path)).length
     return { whole, partly, refused }
   }

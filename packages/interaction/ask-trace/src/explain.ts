@@ -35,6 +35,11 @@ const REASONS: Readonly<Record<MatchReason, string>> = {
 
 const STRENGTHS = { strong: 'there', weak: 'perhaps', none: 'missing' } as const
 
+/** @returns why a match is what it is, in words. */
+export function reasonText({ strength, reason }: TracedMatch): string {
+  return `${STRENGTHS[strength]}: ${REASONS[reason]}`
+}
+
 /**
  * @param trace - the log.
  * @param numbered - one of its questions.
@@ -87,8 +92,8 @@ function layerLines(evidence: LayerEvidence | undefined): string[] {
   ]
 }
 
-function matchLines({ said, strength, reason, at }: TracedMatch): string[] {
-  return [`    "${said}" ${STRENGTHS[strength]}: ${REASONS[reason]}`, ...placeLines(at)]
+function matchLines(match: TracedMatch): string[] {
+  return [`    "${match.said}" ${reasonText(match)}`, ...placeLines(match.at)]
 }
 
 function placeLines(place: TracedPlace | undefined): string[] {

@@ -15,6 +15,8 @@ export interface Options {
   readonly lost: boolean
   /** The question that is explained, or all in trouble. */
   readonly explain: number | 'trouble' | undefined
+  /** The file that gets everything as a page for a browser. */
+  readonly html: string | undefined
 }
 
 /** The arguments make no sense; the message says why. */
@@ -28,6 +30,7 @@ const OPTIONS = {
     help: 'show the evidence: of question n, or of each question in trouble',
   },
   lost: { type: 'boolean', usage: '--lost', help: 'show only the questions in trouble' },
+  html: { type: 'string', usage: '--html FILE', help: 'write everything, evidence included, as a page for a browser' },
   json: { type: 'boolean', usage: '--json', help: 'print everything, evidence included, as one JSON document' },
   help: { type: 'boolean', short: 'h', usage: '-h, --help', help: 'print this text' },
 } as const satisfies ParseArgsOptionsConfig & Record<string, { readonly usage: string; readonly help: string }>
@@ -43,9 +46,10 @@ export const OPTION_LINES = Object.values(OPTIONS).map(({ usage, help }) => `  $
  */
 export function parseOptions(args: readonly string[]): Options {
   const { values, positionals } = parse(withExplained(args))
-  const { json = false, help = false, lost = false } = values
+  const { json = false, help = false, lost = false, html } = values
+  if (html === '') throw new UsageError('--html takes the file that is written')
   if (positionals.length === 0 && !help) throw new UsageError('no session log named')
-  return { paths: positionals, json, help, lost, explain: explained(values.explain) }
+  return { paths: positionals, json, help, lost, explain: explained(values.explain), html }
 }
 
 function parse(args: string[]) {

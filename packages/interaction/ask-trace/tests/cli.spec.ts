@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, symlinkSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -255,5 +255,29 @@ describe('an error message', () => {
     expect(cannotOpen({ code: 'EACCES' }).message).toBe('permission denied')
     expect(cannotOpen(new Error('disk on fire')).message).toBe('cannot be read: disk on fire')
     expect(cannotOpen('odd').message).toBe('cannot be read: odd')
+  })
+})
+
+describe('--html', () => {
+  it('writes the page beside what is printed, and leaves the exit code as it is', async () => {
+    const page = join(folder(), 'trace.html')
+    const { code, out, err } = await cli('--html', page, log(LOST))
+    expect([code, err]).toEqual([1, ''])
+    expect(out).toContain('LOST-IN-PROGRAM')
+    expect(readFileSync(page, 'utf8')).toContain('<strong class="bad">LOST-IN-PROGRAM')
+  })
+
+  it('names a file that cannot be written', async () => {
+    const page = join(folder(), 'no', 'trace.html')
+    const { code, err } = await cli('--html', page, log(DELIVERED))
+    expect(code).toBe(74)
+    expect(err).toContain(`dsh-ask-trace: --html ${page} cannot be written: ENOENT`)
+  })
+
+  it('asks for the file', async () => {
+    expect(await cli('--html=', log(DELIVERED))).toMatchObject({
+      code: 64,
+      err: expect.stringContaining('--html takes the file') as string,
+    })
   })
 })
