@@ -1,7 +1,8 @@
 /**
  * The bash executor, `ctx.shell`, on the subprocess service: every command is a `bash -c` in a process group of its
  * own. This module owns the defaults and caps of a command, its time limit, and why it ended; the spawn and the group
- * belong to the subprocess service. A subclass may run another argv under the same rules, and hears how a process ended.
+ * belong to the subprocess service. A subclass may run another argv under the same rules, and is called when
+ * a process has ended.
  * @module @deepseek-ai/dsh-bash-local
  */
 import type { Context } from '@deepseek-ai/cordis'

@@ -105,7 +105,7 @@ export class OutputSignal {
     }
   }
 
-  /** The process has ended. The last look comes after `done` has resolved: whoever awaits that learns of the end first. */
+  /** The process has ended. The last look comes after `done` has resolved: whoever awaits that goes first. */
   settle(): void {
     this.isSettled = true
     this.stop()

@@ -193,7 +193,7 @@ describe('a subscription', () => {
     expect(proc.listen().listener).not.toHaveBeenCalled()
   })
 
-  it('is a look, by which those learn of new output that listen already', () => {
+  it('is a look, which also calls those that listen already, for new output', () => {
     const proc = new Process()
     const first = proc.listen()
     proc.stdout.print('out')

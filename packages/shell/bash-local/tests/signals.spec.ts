@@ -82,13 +82,13 @@ describe('a running command', () => {
   it('is read the same whether or not somebody listens', async () => {
     const { start } = await mountBash()
     const command = 'printf "a中"; printf "\\xe4\\xb8"; printf "\\xadb"; echo err >&2'
-    const [heard, unheard] = [start(command), start(command)]
+    const [watched, other] = [start(command), start(command)]
     const calls = vi.fn()
-    heard.onOutput?.(calls)
-    await Promise.all([heard.done, unheard.done])
+    watched.onOutput?.(calls)
+    await Promise.all([watched.done, other.done])
     await macrotask()
     expect(calls).toHaveBeenCalled()
-    expect(heard.readOutput()).toEqual(unheard.readOutput())
+    expect(watched.readOutput()).toEqual(other.readOutput())
   })
 })
 
