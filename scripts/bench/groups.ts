@@ -1,6 +1,8 @@
 /** What the bench measures, group by group, and what each figure means. */
+import type { Chat } from './chatty-job.ts'
 import { measure, measureLeast } from './measure.ts'
 import type { Group, Row } from './table.ts'
+import { EACH_WAIT_MS } from './ten-waits.ts'
 import { WAIT_MS } from './wakes.ts'
 
 const CONTEXT_TOKENS = 20_000
@@ -20,7 +22,7 @@ async function wakes(): Promise<Group> {
     setting:
       `Real bash jobs in the real agent loop; medians. The stock wait lasts until its timeout, here ${WAIT_MS} ms (upstream's`
       + ' cap is 600,000). The steer comes 0.3 s into a silent job; the output after 0.44 s. Limit: ours without settle'
-      + ' window, pacing, or poll interval (`graceMs: 0, outputIntervalMs: 0, pollMs: 1`).',
+      + ' window and pacing (`graceMs: 0, outputIntervalMs: 0`).',
     rows: [
       row('steer to tool result', 'steerToResult'),
       row('steer to the request with it', 'steerToRequest'),
@@ -29,33 +31,54 @@ async function wakes(): Promise<Group> {
   }
 }
 
+async function tenWaits(): Promise<Group> {
+  const { stock, community, ours, limit } = await measure('ten-waits', 'stock', 'community', 'ours', 'limit')
+  const row = (what: string, key: keyof typeof ours): Row => ({
+    what,
+    unit: 'ms',
+    stock: stock[key],
+    community: community[key],
+    ours: ours[key],
+    limit: limit[key],
+  })
+  return {
+    title: 'A steer to a step with ten waits',
+    setting:
+      `Ten silent jobs in the real agent loop, a wait of ${EACH_WAIT_MS} ms for each in one step of the model, and a steer`
+      + ' 1 s after it began: the time to the request with the steer. Limit: ours without settle window.',
+    rows: [
+      row('ten calls in one answer', 'native'),
+      row('Code Mode, one after the other', 'code'),
+      row('Code Mode, `Promise.all`', 'codeTogether'),
+    ],
+  }
+}
+
 async function chattyJobs(): Promise<Group> {
   const { stock, community, ours } = await measure('chatty-jobs', 'stock', 'community', 'ours')
   const patterns = Object.keys(ours) as (keyof typeof ours)[]
-  const rows = patterns.flatMap((pattern): Row[] => [
-    {
-      what: pattern,
-      unit: 'steps',
-      stock: stock[pattern],
-      community: community[pattern],
-      ours: ours[pattern],
-      limit: 1,
-    },
-    {
-      what: '… resent',
-      unit: 'tokens',
-      stock: stock[pattern] * CONTEXT_TOKENS,
-      community: community[pattern] * CONTEXT_TOKENS,
-      ours: ours[pattern] * CONTEXT_TOKENS,
-      limit: CONTEXT_TOKENS,
-    },
-  ])
+  const rows = patterns.flatMap(pattern => {
+    const row = (what: string, unit: string, cell: (chat: Chat) => number): Row => ({
+      what,
+      unit,
+      stock: cell(stock[pattern]),
+      community: cell(community[pattern]),
+      ours: cell(ours[pattern]),
+    })
+    return [
+      row(pattern, 'steps', ({ steps }) => steps),
+      row('… resent', 'tokens', ({ steps }) => steps * CONTEXT_TOKENS),
+      row('… a line is read after', 's, mean', ({ meanLag }) => meanLag),
+      row('… at most', 's', ({ worstLag }) => worstLag),
+    ]
+  })
   return {
-    title: 'A job that prints for 60 s',
+    title: 'A job that prints',
     setting:
-      'Virtual time, the real agent loop, a model that waits again until the job has ended: the model steps that came back'
-      + ` before the end, and what they resend at ${CONTEXT_TOKENS.toLocaleString('en')} tokens of context. The stock wait shows nothing`
-      + ' before the end, hence 0 steps. Limit: one step, the fewest with which anything is seen.',
+      'Virtual time, the real agent loop, a model that answers at once and waits for 600 s again and again until the job has'
+      + ' ended: the model steps that came back before the end, what they resend at'
+      + ` ${CONTEXT_TOKENS.toLocaleString('en')} tokens of context, and how old a line is when the model gets it. The stock`
+      + ' wait shows nothing before its timeout, hence 0 steps in ten minutes.',
     rows,
   }
 }
@@ -109,37 +132,25 @@ async function oneWait(): Promise<Group> {
   return {
     title: 'Cost of a wait',
     setting: 'A wait that is aborted at once; the least of three medians. Limit: ours without wakes.',
-    rows: [
-      { what: 'producer that signals', unit: 'µs', stock: stock.push, ours: ours.push, limit: limit.push },
-      { what: 'producer that does not', unit: 'µs', stock: stock.pull, ours: ours.pull, limit: limit.pull },
-    ],
+    rows: [{ what: 'a wait', unit: 'µs', stock: stock.us, ours: ours.us, limit: limit.us }],
   }
 }
 
 async function manyWaits(): Promise<Group> {
-  const { stock, community, ours: pull } = await measure('many-waits-pull', 'stock', 'community', 'ours')
-  const { ours: push } = await measure('many-waits-push', 'ours')
-  const rows = pull.flatMap(({ waits }, index) =>
-    (['cpu', 'timers', 'heapKib'] as const).flatMap((key): Row[] =>
-      (
-        [
-          ['signal', push],
-          ['no signal', pull],
-        ] as const
-      ).map(([producer, ours]) => ({
-        what: `${waits.toLocaleString('en')} ${waits === 1 ? 'wait' : 'waits'}, ${producer}`,
-        unit: { cpu: '% of a core', timers: 'timers', heapKib: 'KiB a wait' }[key],
-        stock: stock[index]?.[key],
-        community: community[index]?.[key],
-        ours: ours[index]?.[key],
-      })),
-    ),
+  const { stock, community, ours, limit } = await measure('many-waits', 'stock', 'community', 'ours', 'limit')
+  const units = { startUs: 'µs CPU to start', cpu: '% of a core', timers: 'timers', heapKib: 'KiB a wait' } as const
+  const rows = ours.flatMap(({ waits, spread }, index) =>
+    Object.entries(units).map(([key, unit]): Row => {
+      const cell = (plane: typeof ours) => plane[index]?.[key as keyof typeof units]
+      const what = `${waits.toLocaleString('en')} ${waits === 1 ? 'wait' : 'waits'}${spread === 'one' ? ' on one job' : ''}`
+      return { what, unit, stock: cell(stock), community: cell(community), ours: cell(ours), limit: cell(limit) }
+    }),
   )
   return {
     title: 'Waits at the same time',
     setting:
-      'Each on a silent job of an agent of its own, over 2 s after a warm-up; "signal" is a producer with `onOutput`. The'
-      + ' published registry and the model of the community plugin know no signal.',
+      'Each on a silent job of an agent of its own, which tells of its output, or all on one job; over 2 s after a warm-up.'
+      + ' Limit: ours without wakes.',
     rows,
   }
 }
@@ -173,4 +184,4 @@ async function trace(): Promise<Group> {
 }
 
 /** The groups, in the order in which they are measured and printed. */
-export const GROUPS = [wakes, chattyJobs, questions, guardCost, oneWait, manyWaits, outputLooks, trace]
+export const GROUPS = [wakes, tenWaits, chattyJobs, questions, guardCost, oneWait, manyWaits, outputLooks, trace]

@@ -28,7 +28,7 @@ export function isStock(plane: Plane): boolean {
  */
 export async function mountJobTools(ctx: Context, plane: Plane): Promise<void> {
   await ctx.plugin(LocalJobRegistry, {})
-  await ctx.plugin(toolJobs, plane === 'limit' ? { graceMs: 0, pollMs: 1, outputIntervalMs: 0 } : {})
+  await ctx.plugin(toolJobs, plane === 'limit' ? { graceMs: 0, outputIntervalMs: 0 } : {})
   if (plane === 'community') await ctx.plugin(pollBaseline)
 }
 

@@ -5,6 +5,7 @@ import { measureChattyJobs } from './chatty-job.ts'
 import { measureGuardCost } from './guard-cost.ts'
 import { measureOutputLooks } from './output-looks.ts'
 import type { Plane } from './planes.ts'
+import { measureTenWaits } from './ten-waits.ts'
 import { measureTrace } from './trace.ts'
 import { measureManyWaits, measureOneWait } from './waits.ts'
 import { measureWakes } from './wakes.ts'
@@ -13,10 +14,10 @@ const measurements = {
   'chatty-jobs': measureChattyJobs,
   'guard-cost': measureGuardCost,
   incident: runGoalRoundQuestion,
-  'many-waits-pull': (plane: Plane) => measureManyWaits(plane, 'pull'),
-  'many-waits-push': (plane: Plane) => measureManyWaits(plane, 'push'),
+  'many-waits': measureManyWaits,
   'one-wait': measureOneWait,
   'output-looks': measureOutputLooks,
+  'ten-waits': measureTenWaits,
   'thrown-away-answer': runThrownAwayAnswer,
   trace: measureTrace,
   wakes: measureWakes,

@@ -2,32 +2,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
-import type { JobHooks, JobId, JobOutcome } from '@deepseek-ai/dsh-jobs'
+import type { JobId } from '@deepseek-ai/dsh-jobs'
 import { Bench } from 'tinybench'
 import { mountRuntime } from '../demo/runtime.ts'
 import { medianUs } from './guard-cost.ts'
 import { mountJobTools, type Plane } from './planes.ts'
 import { pollWait } from './poll-baseline.ts'
-
-/** A job that prints nothing, and says so either by a signal that never comes or only when asked. */
-export type Producer = 'push' | 'pull'
+import { ToldJob } from './told-job.ts'
 
 const WAIT_MS = 600_000
 
-function silentJob(producer: Producer): JobHooks {
-  const { promise, resolve } = Promise.withResolvers<JobOutcome>()
-  return {
-    done: promise,
-    cancel: () => {
-      resolve({ status: 'killed' })
-    },
-    readOutput: () => '',
-    ...(producer === 'push' && { onOutput: () => () => undefined }),
-  }
-}
-
-function startJob(ctx: Context, owner: Agent, producer: Producer): JobId {
-  return ctx.jobs.start({ kind: 'bash', label: 'silent', owner, run: () => silentJob(producer) })
+function startJob(ctx: Context, owner: Agent): JobId {
+  return ctx.jobs.start({ kind: 'bash', label: 'silent', owner, run: () => new ToldJob() })
 }
 
 /** The wait that `job_output` makes on a plane. */
@@ -44,38 +30,42 @@ function wait(ctx: Context, plane: Plane, agent: Agent, id: JobId, signal: Abort
   }
 }
 
-/** What one wait costs, in microseconds, by the kind of its job. */
-export type OneWait = Record<Producer, number>
+async function waitOnce(ctx: Context, plane: Plane, agent: Agent, id: JobId): Promise<void> {
+  const controller = new AbortController()
+  const ended = wait(ctx, plane, agent, id, controller.signal).catch(() => undefined)
+  controller.abort()
+  await ended
+}
+
+/** What one wait costs, in microseconds. */
+export type OneWait = Readonly<Record<'us', number>>
 
 /**
  * Time a wait that is aborted at once; for the limit, one of ours without wakes.
  * @param plane - the plane of this process.
- * @returns medians.
+ * @returns the median.
  */
 export async function measureOneWait(plane: Plane): Promise<OneWait> {
-  return { push: await timeWait(plane, 'push'), pull: await timeWait(plane, 'pull') }
-}
-
-async function timeWait(plane: Plane, producer: Producer): Promise<number> {
   const { ctx, createAgent } = await mountRuntime(() => 'Done.', 'native')
   await mountJobTools(ctx, plane)
   const agent = await createAgent()
-  const id = startJob(ctx, agent, producer)
+  const id = startJob(ctx, agent)
   const bench = new Bench({ time: 500, warmupTime: 300 })
-  bench.add('wait', async () => {
-    const controller = new AbortController()
-    const ended = wait(ctx, plane, agent, id, controller.signal).catch(() => undefined)
-    controller.abort()
-    await ended
-  })
+  bench.add('wait', () => waitOnce(ctx, plane, agent, id))
   await bench.run()
   await ctx.fiber.dispose()
-  return medianUs(bench)
+  return { us: medianUs(bench) }
 }
+
+/** Whether the waits are on a job of an agent of its own each, or all on one job. */
+export type Spread = 'each' | 'one'
 
 /** What some waits cost while nothing happens. */
 export interface ManyWaits {
   readonly waits: number
+  readonly spread: Spread
+  /** CPU time to start one of them, in microseconds. */
+  readonly startUs: number
   /** Share of one core, in percent. */
   readonly cpu: number
   /** Timers that Node has pending on account of the waits. */
@@ -84,7 +74,13 @@ export interface ManyWaits {
   readonly heapKib: number
 }
 
-const COUNTS = [1, 10, 100, 1_000]
+const SCENES: readonly (readonly [number, Spread])[] = [
+  [1, 'each'],
+  [10, 'each'],
+  [100, 'each'],
+  [1_000, 'each'],
+  [1_000, 'one'],
+]
 /** Polls run interpreted at first. */
 const WARM_UP_MS = 1_500
 const WINDOW_MS = 2_000
@@ -106,16 +102,24 @@ function heapKib(): number {
   return process.memoryUsage().heapUsed / 1_024
 }
 
-async function holdWaits(plane: Plane, producer: Producer, count: number): Promise<ManyWaits> {
+async function holdWaits(plane: Plane, count: number, spread: Spread): Promise<ManyWaits> {
   const { ctx, createAgent } = await mountRuntime(() => 'Done.', 'native')
   await mountJobTools(ctx, plane)
   const owned: { agent: Agent; id: JobId }[] = []
-  for (let index = 0; index < count; index += 1) {
+  for (let index = 0; index < (spread === 'each' ? count : 1); index += 1) {
     const agent = await createAgent(`agent-${index}`)
-    owned.push({ agent, id: startJob(ctx, agent, producer) })
+    owned.push({ agent, id: startJob(ctx, agent) })
   }
+  // What is compiled for the first waits is no wait's.
+  for (const { agent, id } of owned)
+    for (let round = 0; round < 100 / owned.length; round += 1) await waitOnce(ctx, plane, agent, id)
+  const targets = Array.from({ length: count }, (_, index) => owned[index % owned.length]).filter(
+    target => target !== undefined,
+  )
   const before = { timers: pendingTimers(), heap: heapKib() }
-  const waits = owned.map(({ agent, id }) => wait(ctx, plane, agent, id, new AbortController().signal))
+  const idle = process.cpuUsage()
+  const waits = targets.map(({ agent, id }) => wait(ctx, plane, agent, id, new AbortController().signal))
+  const { user, system } = process.cpuUsage(idle)
   const after = { timers: pendingTimers(), heap: heapKib() }
   await delay(WARM_UP_MS)
   const cpu = await cpuPercent()
@@ -124,6 +128,8 @@ async function holdWaits(plane: Plane, producer: Producer, count: number): Promi
   await ctx.fiber.dispose()
   return {
     waits: count,
+    spread,
+    startUs: (user + system) / count,
     cpu,
     timers: after.timers - before.timers,
     heapKib: (after.heap - before.heap) / count,
@@ -131,13 +137,12 @@ async function holdWaits(plane: Plane, producer: Producer, count: number): Promi
 }
 
 /**
- * Hold 1, 10, 100 and 1,000 waits on as many agents; needs `--expose-gc`.
+ * Hold 1, 10, 100 and 1,000 waits on as many jobs of as many agents, and 1,000 on one job; needs `--expose-gc`.
  * @param plane - the plane of this process.
- * @param producer - the kind of jobs that are waited for.
- * @returns one entry a count.
+ * @returns one entry a scene.
  */
-export async function measureManyWaits(plane: Plane, producer: Producer): Promise<ManyWaits[]> {
+export async function measureManyWaits(plane: Plane): Promise<ManyWaits[]> {
   const results = []
-  for (const count of COUNTS) results.push(await holdWaits(plane, producer, count))
+  for (const [count, spread] of SCENES) results.push(await holdWaits(plane, count, spread))
   return results
 }

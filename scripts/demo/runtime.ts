@@ -14,8 +14,14 @@ import { SessionId, SessionStore, type SessionEvent } from '@deepseek-ai/dsh-ses
 import { SystemPrompt } from '@deepseek-ai/dsh-system-prompt'
 import { ToolRuntime, type ToolPresentationMode } from '@deepseek-ai/dsh-tools'
 
-/** What the model answers: a text, or one tool call. */
-export type Reply = string | { readonly name: string; readonly args: unknown }
+/** One tool call of the model. */
+export interface Call {
+  readonly name: string
+  readonly args: unknown
+}
+
+/** What the model answers: a text, one tool call, or several in one step. */
+export type Reply = string | Call | readonly Call[]
 
 /** Decides the next answer from the request alone, as a model does. */
 export type Script = (request: GenerateOptions) => Reply | Promise<Reply>
@@ -35,8 +41,10 @@ export class ScriptedModel extends LlmAdapter {
     const reply = await this.script(request)
     if (typeof reply === 'string') yield { type: 'text-delta', index: 0, text: reply }
     else {
-      const argumentsDelta = JSON.stringify(reply.args)
-      yield { type: 'tool-call-delta', index: 0, id: CallId(`call-${index}`), name: reply.name, argumentsDelta }
+      for (const [call, { name, args }] of [reply].flat().entries()) {
+        const id = CallId(`call-${index}-${call}`)
+        yield { type: 'tool-call-delta', index: call, id, name, argumentsDelta: JSON.stringify(args) }
+      }
     }
     yield { type: 'finish', reason: { kind: typeof reply === 'string' ? 'stop' : 'tool-calls' } }
   }

@@ -57,6 +57,7 @@ function printingJob(random: Random, push: boolean): JobHooks {
     ...(push && {
       onOutput(listener: () => void) {
         listeners.add(listener)
+        if (unread !== '') listener()
         return () => listeners.delete(listener)
       },
     }),

@@ -2,7 +2,7 @@
 import type { GenerateOptions } from '@deepseek-ai/dsh-llm'
 import type { ToolPresentationMode } from '@deepseek-ai/dsh-tools'
 import { runCode } from '../demo/questions.ts'
-import { lastText, textOf, type Reply } from '../demo/runtime.ts'
+import { lastText, textOf, type Call, type Reply } from '../demo/runtime.ts'
 import type { Random } from './random.ts'
 
 /** A user message, or a goal, that makes the model ask at once: whether it may is what the result shows. */
@@ -17,8 +17,6 @@ const COMMANDS = [
 ]
 
 const QUESTIONS = { questions: [{ id: 'q', question: 'Which one?', options: [{ label: 'this' }, { label: 'that' }] }] }
-
-type Call = Exclude<Reply, string>
 
 function randomCall(random: Random, context: string): Call {
   const job = random.pick(context.match(/bash-\d+/g)?.slice(-5) ?? ['bash-1'])
