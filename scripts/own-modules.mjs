@@ -3,15 +3,15 @@
  * of the harness links every package of its installation into `$DSH_HOME/profiles/node_modules`, at each start anew,
  * and reads through these links for as long as it runs: of two installations, the one that started last serves both.
  *
- * With `node --import <this file> …` the links of this installation stand in a folder of its own (`own-boot.mjs`), from
- * which the rows of a profile are resolved, and nothing below `$DSH_HOME/profiles` is re-pointed. What is left is what a
- * plugin in a profile's own `node_modules` imports, and packages that stand here as well as in the profile:
+ * With `node --import <this file> …` these links are neither written nor read: the rows of a profile are resolved from
+ * within this installation (`own-boot.mjs`). What is left for these hooks is what a plugin in a profile imports, and the
+ * packages that a profile has as well as this repository:
  *
- * | import                                        | from                                            |
- * | --------------------------------------------- | ----------------------------------------------- |
- * | a package that stands here                    | here, whoever imports it                        |
- * | any other, by a plugin in a profile           | the profile's own modules, or this installation |
- * | the launcher's own of `dsh-app-boot`          | `own-boot.mjs`                                  |
+ * | import                                  | comes from                                      |
+ * | --------------------------------------- | ----------------------------------------------- |
+ * | a package that stands here              | here, whoever imports it                        |
+ * | any other, by a plugin in a profile     | the profile's own modules, or this installation |
+ * | `dsh-app-boot`, by the launcher         | `own-boot.mjs`                                  |
  */
 import { existsSync, realpathSync } from 'node:fs'
 import { registerHooks } from 'node:module'
@@ -29,7 +29,7 @@ registerHooks({
   resolve(specifier, context, nextResolve) {
     const { parentURL = '' } = context
     if (specifier === '@deepseek-ai/dsh-app-boot' && parentURL.startsWith(launcher)) return nextResolve(boot, context)
-    const here = forkedImport(specifier) !== undefined || linkedByInstallation(specifier, parentURL)
+    const here = forkedImport(specifier) !== undefined || leftToInstallation(specifier, parentURL)
     return nextResolve(specifier, here ? { ...context, parentURL: installation } : context)
   },
 })
@@ -39,22 +39,16 @@ registerHooks({
  * @param {string} parentURL the importing module
  * @returns {boolean} whether a plugin in a profile imports a package that the profile itself does not have
  */
-function linkedByInstallation(specifier, parentURL) {
+function leftToInstallation(specifier, parentURL) {
   const name = /^(?:@[^/]+\/)?[^./#:][^/:]*(?=\/|$)/.exec(specifier)?.[0]
   if (name === undefined || !parentURL.startsWith('file:')) return false
   const profiles = join(resolveDshHome(), 'profiles')
+  if (!existsSync(profiles)) return false
+  // The URL of a module has no symlinks in it.
+  const top = realpathSync(profiles)
   const parent = fileURLToPath(parentURL)
-  const profile = [profiles, realPath(profiles)].find(folder => parent.startsWith(`${folder}/`))
-  if (profile === undefined) return false
-  for (let folder = dirname(parent); folder !== profile; folder = dirname(folder))
+  if (!parent.startsWith(`${top}/`)) return false
+  for (let folder = dirname(parent); folder !== top; folder = dirname(folder))
     if (existsSync(join(folder, 'node_modules', name))) return false
   return true
-}
-
-/**
- * @param {string} folder a folder that need not be there
- * @returns {string} its path without symlinks
- */
-function realPath(folder) {
-  return existsSync(folder) ? realpathSync(folder) : folder
 }

@@ -44,12 +44,12 @@ async function runSession(home: Home, timeoutMs: number): Promise<WebRun> {
   await using browser = await openPage()
   const { page, errors } = browser
   await startSession(page, web, home, 'Build it')
-  await page.getByText('job_output').waitFor()
+  await page.getByText('job_output').first().waitFor()
   await steer(page, STEER)
-  await page.getByText(STEER).waitFor()
+  await page.getByText(STEER).first().waitFor()
   steered.resolve(undefined)
   await answer(page, QUESTION, ANSWER)
-  await page.getByText('The end.').waitFor()
+  await page.getByText('The end.').first().waitFor()
   expect(model.failures).toEqual([])
   const [, before = NaN, after = NaN] = arrivals
   return { requests: model.requests, waitedMs: after - before, loaded: web.loaded(), errors }

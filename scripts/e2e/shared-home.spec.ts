@@ -146,7 +146,7 @@ describe.skipIf(noBrowser)(
       expect(await run(home, [...other, '--profile', 'web', '--help'])).toMatchObject({ exitCode: 0 })
       await using browser = await openPage()
       await startSession(browser.page, web, home, 'Which jobs are there?')
-      await browser.page.getByText('The end.').waitFor()
+      await browser.page.getByText('The end.').first().waitFor()
 
       expect(model.failures).toEqual([])
       const loaded = web.loaded()
