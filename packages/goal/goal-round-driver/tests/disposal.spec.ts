@@ -10,7 +10,16 @@ import { GoalService } from '@deepseek-ai/dsh-goal'
 import { SessionId } from '@deepseek-ai/dsh-session'
 import { defineTool } from '@deepseek-ai/dsh-tools'
 import * as driver from '../src/index.ts'
-import { createContext, createRuntime, disposeRuntimes, message, rounds, ScriptedModel, settled } from './harness.ts'
+import {
+  createContext,
+  createRuntime,
+  disposeRuntimes,
+  eventually,
+  message,
+  rounds,
+  ScriptedModel,
+  settled,
+} from './harness.ts'
 
 afterEach(disposeRuntimes)
 
@@ -174,7 +183,7 @@ it('refuses a round whose agent goes between the reservation and the step', asyn
     disposal = dispose()
   })
   ctx.goals.create(agent, { objective: 'ship it', maxGoalRounds: 20 })
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(disposal).toBeDefined()
   })
   await disposal
@@ -204,7 +213,7 @@ it('ends when a tool of the round itself unloads the plugin and waits for it', a
   )
   const { agent } = await runtime.createAgent()
   runtime.ctx.goals.create(agent, { objective: 'ship it' })
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(unloaded).toHaveBeenCalled()
   })
   await agent.whenIdle()

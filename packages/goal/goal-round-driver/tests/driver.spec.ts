@@ -12,13 +12,14 @@ import {
   createRuntime,
   disposeRuntimes,
   eventsOf,
+  eventually,
   goalOf,
   message,
   notice,
   rounds,
-  settled,
   type Runtime,
   type RuntimeOptions,
+  settled,
 } from './harness.ts'
 
 afterEach(async () => {
@@ -50,12 +51,9 @@ function gate() {
     return promise
   }
   const arrived = (count: number) =>
-    vi.waitFor(
-      () => {
-        expect(waiting).toHaveLength(count)
-      },
-      { interval: 1 },
-    )
+    eventually(() => {
+      expect(waiting).toHaveLength(count)
+    })
   return { script, waiting, arrived }
 }
 
@@ -371,13 +369,10 @@ describe('events', () => {
       return new WeakRef(agent)
     }
     const gone = await Promise.all(Array.from({ length: 1_000 }, (_, n) => create(n)))
-    await vi.waitFor(
-      () => {
-        collectGarbage()
-        expect(gone.filter(agent => agent.deref() !== undefined)).toHaveLength(0)
-      },
-      { timeout: 10_000 },
-    )
+    await eventually(() => {
+      collectGarbage()
+      expect(gone.filter(agent => agent.deref() !== undefined)).toHaveLength(0)
+    })
     expect(ctx.agents.list()).toHaveLength(1)
   }, 30_000)
 })
@@ -444,7 +439,7 @@ describe('the step fence', () => {
       )
       agent.inject(again)
       agent.followup(message('go on', foreign))
-      await vi.waitFor(() => {
+      await eventually(() => {
         expect(eventsOf(agent.session, 'turn/end').length).toBeGreaterThan(0)
       })
       const { nextStep, nextTurn } = agent.inbox
@@ -513,7 +508,7 @@ describe('the step fence', () => {
       agent.inject(message('other words', reserved.source))
     })
     ctx.goals.create(agent, { objective: 'ship it', maxGoalRounds: 1 })
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(eventsOf(agent.session, 'turn/end')).not.toHaveLength(0)
     })
     expect(eventsOf(agent.session, 'turn/end')[0]?.data.reason.kind).toBe('blocked')
@@ -529,7 +524,7 @@ describe('the step fence', () => {
     if (running === undefined) expect.fail('no round')
     agent.inject({ ...message('', running.data.source), content: running.data.content })
     waiting[0]?.()
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(eventsOf(agent.session, 'turn/end')).toHaveLength(1)
     })
     expect(eventsOf(agent.session, 'turn/end')[0]?.data.reason.kind).toBe('blocked')
@@ -740,12 +735,9 @@ describe('loading and unloading', () => {
     const flushing = Promise.withResolvers<boolean>()
     const flush = vi.spyOn(ctx.sessions, 'flush').mockReturnValueOnce(flushing.promise)
     waiting[0]?.()
-    await vi.waitFor(
-      () => {
-        expect(flush).toHaveBeenCalled()
-      },
-      { interval: 1 },
-    )
+    await eventually(() => {
+      expect(flush).toHaveBeenCalled()
+    })
     const cancel = vi.spyOn(agent, 'cancel')
     const unloading = plugin.dispose()
     flushing.resolve(true)

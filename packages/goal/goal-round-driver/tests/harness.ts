@@ -1,4 +1,5 @@
 /** The real runtime around the driver: agent loop, tools, goals, questions and Code Mode. Only the model is scripted. */
+import { vi } from 'vitest'
 import { Context, type Fiber, type Plugin } from '@deepseek-ai/cordis'
 import type { Agent, AgentHandle } from '@deepseek-ai/dsh-agent'
 import { AgentLoop } from '@deepseek-ai/dsh-agent-loop'
@@ -153,6 +154,11 @@ export const ASK_ARGS = {
 }
 
 export const askCall: ToolCall = { name: 'ask_user_question', args: ASK_ARGS }
+
+/** Wait for a condition, however slow the machine is. */
+export function eventually(assertion: () => void): Promise<void> {
+  return vi.waitFor(assertion, { timeout: 25_000, interval: 1 })
+}
 
 /** Whether the driver has come to rest: the agent is idle and stays so for some turns of the event loop. */
 export async function settled(agent: Agent): Promise<void> {

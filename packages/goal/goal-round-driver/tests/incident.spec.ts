@@ -1,10 +1,10 @@
 /** The reported incident: the same stubborn model and the same cap, on the published driver and on this one. */
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import type { Plugin } from '@deepseek-ai/cordis'
 import type { ContentBlock, GenerateOptions } from '@deepseek-ai/dsh-llm'
 import * as stock from 'stock-goal-round-driver'
 import * as fork from '../src/index.ts'
-import { askCall, createRuntime, disposeRuntimes, type Reply } from './harness.ts'
+import { askCall, createRuntime, disposeRuntimes, eventually, type Reply } from './harness.ts'
 
 afterEach(disposeRuntimes)
 
@@ -29,12 +29,9 @@ async function play(driver: Plugin) {
   const { ctx, asked, model, createAgent } = await createRuntime({ driver, script: stubbornModel })
   const { agent } = await createAgent()
   ctx.goals.create(agent, { objective: 'set up the service', maxGoalRounds: 256 })
-  await vi.waitFor(
-    () => {
-      expect(ctx.goals.get(agent)?.phase).toBe('blocked')
-    },
-    { timeout: 30_000 },
-  )
+  await eventually(() => {
+    expect(ctx.goals.get(agent)?.phase).toBe('blocked')
+  })
   await agent.whenIdle()
   const goal = ctx.goals.get(agent)
   return {
