@@ -1,6 +1,6 @@
 /**
- * The ask guard: while a goal round owns an agent's turn, nobody waits to answer, so the agent's own
- * `ask_user_question` is denied with a text that says what to do instead. Everything else passes.
+ * The ask guard: while a goal round owns an agent's turn, nobody waits to answer, so the agent's own questions are denied
+ * with a text that says what to do instead. Everything else passes.
  *
  * The window of one agent:
  *
@@ -20,19 +20,23 @@
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
+import type { GoalMessageSource } from '@deepseek-ai/dsh-goal'
 import type { MessageId, UserMessage } from '@deepseek-ai/dsh-llm'
-import type {} from '@deepseek-ai/dsh-goal'
 import type {} from '@deepseek-ai/dsh-session'
-import type { ToolGuard } from '@deepseek-ai/dsh-tools'
+import type { ToolExecution, ToolGuard } from '@deepseek-ai/dsh-tools'
+import { GOAL_ROUND_ASK_DENIAL } from './denial-text.ts'
 
-/** What the model reads when its question is denied. */
-export const GOAL_ROUND_ASK_DENIAL =
-  'ask_user_question is unavailable in this autonomous goal round: nobody is waiting to answer, and asking again fails'
-  + ' again unless the user writes during this round. If the goal cannot go on without a human decision, read the goal'
-  + ' with get_goal, then call update_goal with action "blocked" and a blocked_reason that states the question and its'
-  + ' options. If update_goal refuses because too few rounds have run, go on with work that does not depend on the'
-  + ' answer and report the blocker in a later round. Otherwise choose a reasonable default, say which one you chose,'
-  + ' and continue.'
+export { GOAL_ROUND_ASK_DENIAL } from './denial-text.ts'
+
+/** What is denied in a round, and with which text. */
+export interface AskDenial {
+  /** Names of the tools that wait for a human. */
+  readonly tools: ReadonlySet<string>
+  /** The text of a denial. */
+  textOf(call: Readonly<ToolExecution>, agent: Agent): string
+}
+
+const ASK_DENIAL: AskDenial = { tools: new Set(['ask_user_question']), textOf: () => GOAL_ROUND_ASK_DENIAL }
 
 /** The part of an agent's state that the guard owns. */
 export interface AskGuardState {
@@ -42,35 +46,36 @@ export interface AskGuardState {
 }
 
 /** What the window needs to know of the driver. */
-export interface AskWindowOwner {
+export interface AskWindowOwner<State extends AskGuardState = AskGuardState> {
   /** The agent's state, made if it is new. */
-  of(agent: Agent): AskGuardState
+  of(agent: Agent): State
   /** The agent's state, if there is one. */
-  peek(agent: Agent): AskGuardState | undefined
+  peek(agent: Agent): State | undefined
   /** Whether the driver is active for the agent and not unloading. */
   isDriving(agent: Agent): boolean
 }
 
 /**
- * Make the guard of one agent: it denies that agent's own question and nothing else.
+ * Make the guard of one agent: it denies that agent's own question and nothing else, and decides that from the call alone.
  * @param agent - the agent whose round is running.
- * @returns a pure guard for `ctx.tools.guard()`.
+ * @param denial - what is denied, and with which text; `ask_user_question`, with one text, if it is left out.
+ * @returns a guard for `ctx.tools.guard()`.
  */
-export function denyAskDuringRound(agent: Agent): ToolGuard {
-  return execution =>
-    execution.name === 'ask_user_question' && execution.agent === agent ? GOAL_ROUND_ASK_DENIAL : undefined
+export function denyAskDuringRound(agent: Agent, denial: AskDenial = ASK_DENIAL): ToolGuard {
+  return call => (denial.tools.has(call.name) && call.agent === agent ? denial.textOf(call, agent) : undefined)
 }
 
 /**
  * Install the guard in the agent's own scope, unless it is there. Without a tool registry there is no tool to deny. A
  * failure is logged through the agent's logger and never breaks the round.
  * @param state - the agent's state; `askGuardDispose` is set on success.
+ * @param denial - as for {@link denyAskDuringRound}.
  */
-export function installAskGuard(state: AskGuardState): void {
+export function installAskGuard(state: AskGuardState, denial?: AskDenial): void {
   if (state.askGuardDispose !== undefined) return
   const { agent } = state
   try {
-    state.askGuardDispose = agent.ctx.get('tools')?.guard(denyAskDuringRound(agent))
+    state.askGuardDispose = agent.ctx.get('tools')?.guard(denyAskDuringRound(agent, denial))
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     agent.ctx.logger.warn(`goal-round-driver: could not install the ask guard for agent "${agent.id}": ${message}`)
@@ -100,9 +105,14 @@ interface ClaimedTurn {
  * next round from inside an idle event.
  * @param ctx - the plugin's context.
  * @param owner - the driver's states.
+ * @param denial - as for {@link denyAskDuringRound}.
  * @returns the disposers, for the composite effect to yield.
  */
-export function* watchAskWindow(ctx: Context, owner: AskWindowOwner): Generator<() => boolean, void, void> {
+export function* watchAskWindow(
+  ctx: Context,
+  owner: AskWindowOwner,
+  denial?: AskDenial,
+): Generator<() => boolean, void, void> {
   const claimed = new WeakMap<Agent, ClaimedTurn>()
   const close = (agent: Agent) => {
     claimed.delete(agent)
@@ -118,7 +128,7 @@ export function* watchAskWindow(ctx: Context, owner: AskWindowOwner): Generator<
     } else if (isRound(message) && known?.humanTurn !== turn && owner.isDriving(agent)) {
       const state = owner.of(agent)
       if (state.askGuardDispose === undefined) claimed.set(agent, { openedBy: message.id })
-      installAskGuard(state)
+      installAskGuard(state, denial)
     }
   })
   yield ctx.on('agent/inbox/inserted', ({ agent, message }) => {
@@ -144,10 +154,20 @@ export function* watchAskWindow(ctx: Context, owner: AskWindowOwner): Generator<
   })
 }
 
-function isHuman(message: UserMessage): boolean {
+/**
+ * Tell a human's message from every other.
+ * @param message - any user message.
+ * @returns whether a human wrote it.
+ */
+export function isHuman(message: UserMessage): boolean {
   return message.source.kind === 'user'
 }
 
-function isRound(message: UserMessage): boolean {
+/**
+ * Tell the message of a numbered round from every other.
+ * @param message - any user message.
+ * @returns whether it opens a round of a goal.
+ */
+export function isRound(message: UserMessage): message is UserMessage & { readonly source: GoalMessageSource } {
   return message.source.kind === 'goal' && message.source.round > 0
 }

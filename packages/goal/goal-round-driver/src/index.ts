@@ -12,7 +12,7 @@ import { createFence } from './fence.ts'
 import { isDrivable, refOf, sameMessage } from './round.ts'
 import { type DriverState, DriverStates } from './state.ts'
 
-export { GOAL_ROUND_ASK_DENIAL } from './ask-guard.ts'
+export { GOAL_ROUND_ASK_DENIAL, GOAL_ROUND_DENIAL_PREFIX, isGoalRoundDenial } from './denial-text.ts'
 export { renderGoalRoundPrompt } from './prompt.ts'
 
 /** Name of the plugin. */

@@ -124,6 +124,11 @@ function eventsOf<T extends SessionEvent['type']>(agent: Agent, type: T) {
   return agent.session.events.filter((event): event is SessionEvent<T> => event.type === type)
 }
 
+/** Wait for a condition, however slow the machine is. */
+function eventually(assertion: () => void): Promise<void> {
+  return vi.waitFor(assertion, { timeout: 25_000, interval: 1 })
+}
+
 /** A model that stops at a gate with every request, until the test lets it answer. */
 function gatedModel(replies: Reply[] = []) {
   const arrivals: { request: GenerateOptions; answer: (reply?: Reply) => void }[] = []
@@ -142,12 +147,9 @@ function gatedModel(replies: Reply[] = []) {
   }
   const next = async () => {
     const reply = replies.shift()
-    await vi.waitFor(
-      () => {
-        expect(arrivals).not.toHaveLength(0)
-      },
-      { interval: 1 },
-    )
+    await eventually(() => {
+      expect(arrivals).not.toHaveLength(0)
+    })
     const arrival = arrivals.shift() as (typeof arrivals)[number]
     if (reply !== undefined) arrival.answer(reply)
     return arrival
@@ -415,7 +417,7 @@ describe('a goal round on the real runtime', () => {
     await ctx.plugin(driver)
     const { agent } = await createAgent()
     ctx.goals.create(agent, { objective: 'ship it', maxGoalRounds: 1 })
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(ctx.goals.get(agent)?.phase).toBe('blocked')
     })
 
@@ -437,7 +439,7 @@ describe('a goal round on the real runtime', () => {
     await ctx.plugin(driver)
     const { agent } = await createAgent()
     ctx.goals.create(agent, { objective: 'ship it', maxGoalRounds: 1 })
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(ctx.goals.get(agent)?.phase).toBe('blocked')
     })
 
@@ -474,7 +476,7 @@ describe('a goal round on the real runtime', () => {
     await ctx.plugin(driver)
     const { agent } = await createAgent()
     ctx.goals.create(agent, { objective: 'ship it', maxGoalRounds: 256 })
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(ctx.goals.get(agent)?.phase).toBe('blocked')
     })
     await agent.whenIdle()
@@ -520,7 +522,7 @@ describe('a goal round on the real runtime', () => {
     const { ctx, agent, denied, gate } = await inRound()
     agent.steer(message('hello'))
     agent.cancel({ kind: 'user' }, { keepInbox: true })
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(ctx.goals.get(agent)?.phase).toBe('paused')
     })
     expect(agent.inbox.nextStep).toHaveLength(1)
@@ -590,7 +592,7 @@ describe('a goal round on the real runtime', () => {
     const stop = ctx.on('agent/pre-step', () => Promise.resolve({ kind: 'reject' }))
     agent.inbox.append('next-step', notice())
     ctx.goals.create(agent, { objective: 'ship it' })
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(ctx.goals.get(agent)?.blockedReason?.code).toBe('prompt-rejected')
     })
     stop()
@@ -621,7 +623,7 @@ describe('a goal round on the real runtime', () => {
       return outcome()
     })
     ctx.goals.create(agent, { objective: 'ship it' })
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(eventsOf(agent, 'turn/end')).toHaveLength(1)
     })
     expect(seen).toEqual([true, false])
@@ -645,7 +647,7 @@ describe('a goal round on the real runtime', () => {
     agent.followup(round())
     await agent.whenIdle()
     ctx.goals.create(agent, { objective: 'ship it' })
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(ctx.goals.get(agent)?.phase).toBe('paused')
     })
     expect(seen).toEqual([false, false])
@@ -655,7 +657,7 @@ describe('a goal round on the real runtime', () => {
     const { ctx, createAgent, denied } = await inRound('one')
     const { agent: two } = await createAgent('two')
     two.followup(message('hello'))
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(two.status).toBe('running')
     })
     two.cancel({ kind: 'user' })
