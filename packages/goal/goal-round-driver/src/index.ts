@@ -4,16 +4,20 @@
  * @module @deepseek-ai/dsh-goal-round-driver
  */
 import type { Context } from '@deepseek-ai/cordis'
+import type { Agent } from '@deepseek-ai/dsh-agent'
 import type { Session, SessionEvent } from '@deepseek-ai/dsh-session'
-import { clearAskGuard, watchAskWindow } from './ask-guard.ts'
+import { clearAskGuard } from './ask-guard.ts'
 import { disarm, failClosed, readGoal, warn } from './authority.ts'
 import { isDriving, requestDrive } from './driver.ts'
 import { createFence } from './fence.ts'
+import { type Config, roundSettings } from './round-settings.ts'
 import { isDrivable, refOf, sameMessage } from './round.ts'
 import { type DriverState, DriverStates } from './state.ts'
+import { overrunReason, takeOverrun, watchRounds } from './stuck-rounds.ts'
 
 export { GOAL_ROUND_ASK_DENIAL, GOAL_ROUND_DENIAL_PREFIX, isGoalRoundDenial } from './denial-text.ts'
 export { renderGoalRoundPrompt } from './prompt.ts'
+export { Config } from './round-settings.ts'
 
 /** Name of the plugin. */
 export const name = 'goal-round-driver'
@@ -25,15 +29,19 @@ export const inject = ['agents', 'goals', 'sessions']
  * Drive the goals of all live agents until the context goes. Everything is one composite effect: its disposers run in
  * reverse, so the listeners outlive the asynchronous teardown that is yielded last.
  * @param ctx - the plugin's context.
+ * @param config - the configuration; what it leaves out has its default.
+ * @throws an error that names the field, if a value is out of range.
  */
-export function apply(ctx: Context): void {
+export function apply(ctx: Context, config: Config = {}): void {
+  const settings = roundSettings(config)
   const states = new DriverStates()
+  const owner = {
+    of: (agent: Agent) => states.of(agent),
+    peek: (agent: Agent) => states.peek(agent),
+    isDriving: (agent: Agent) => isDriving(ctx, states.of(agent)),
+  }
   ctx.effect(function* () {
-    yield* watchAskWindow(ctx, {
-      of: agent => states.of(agent),
-      peek: agent => states.peek(agent),
-      isDriving: agent => isDriving(ctx, states.of(agent)),
-    })
+    yield* watchRounds(ctx, owner, settings)
     yield* watchLifecycle(ctx, states)
     yield* watchInbox(ctx, states)
     yield ctx.on('session/event', (session, event) => {
@@ -64,6 +72,7 @@ function* watchLifecycle(ctx: Context, states: DriverStates): Generator<() => bo
     if (status !== 'idle') return
     const state = states.of(agent)
     state.competingQueued = false
+    blockOverrun(ctx, state)
     pauseUnfinished(ctx, state)
     requestDrive(ctx, state)
   })
@@ -72,6 +81,21 @@ function* watchLifecycle(ctx: Context, states: DriverStates): Generator<() => bo
     state.needsCheckpoint = true
     requestDrive(ctx, state)
   })
+}
+
+/** A round that asked too often was cancelled for that: its goal needs an answer, and no pause. */
+function blockOverrun(ctx: Context, state: DriverState): void {
+  const { agent } = state
+  const overrun = takeOverrun(state)
+  if (overrun === undefined) return
+  const goal = readGoal(ctx, agent)
+  if (!isDrivable(goal) || goal.id !== overrun.goalId) return
+  state.attempt = undefined
+  try {
+    ctx.goals.block(agent, refOf(goal), overrunReason(goal, overrun))
+  } catch (error) {
+    failClosed(ctx, agent, 'could not block goal with an unanswered question for', error)
+  }
 }
 
 /** A round that was cancelled, or never admitted, must not restart by itself: pause its goal. */

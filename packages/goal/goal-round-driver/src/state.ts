@@ -3,6 +3,7 @@
  * @module @deepseek-ai/dsh-goal-round-driver/state
  */
 import type { Agent } from '@deepseek-ai/dsh-agent'
+import type { RoundCounts } from './round-counts.ts'
 import type { GoalRoundMessage } from './round.ts'
 
 /** One reserved round. */
@@ -34,6 +35,8 @@ export interface DriverState {
   stopping: boolean
   /** Takes the ask guard away while one is installed. */
   askGuardDispose: (() => void) | undefined
+  /** What is known of the agent's rounds, from its first one on. */
+  roundCounts: RoundCounts | undefined
 }
 
 /** The states of the live agents, by the agent object: a new agent under an old id is another agent. */
@@ -57,6 +60,7 @@ export class DriverStates {
         run: undefined,
         stopping: false,
         askGuardDispose: undefined,
+        roundCounts: undefined,
       }
       this.states.set(agent, state)
     }

@@ -428,6 +428,7 @@ describe('a goal round on the real runtime', () => {
     expect(JSON.stringify(model.requests[1]?.messages)).toContain(JSON.stringify(GOAL_ROUND_ASK_DENIAL).slice(1, -1))
   })
 
+  // A denial that the result does not carry reaches the model behind it.
   it.each([
     ['uncaught', 'await tools.ask_user_question(ARGS); return "asked"', true],
     ['caught and returned', 'try { await tools.ask_user_question(ARGS) } catch (e) { return e.message }', true],
@@ -453,7 +454,7 @@ describe('a goal round on the real runtime', () => {
       return text.includes(denialAsJson) || text.includes(JSON.stringify(denialAsJson).slice(1, -1))
     }
     expect(carriesDenial(outer?.data.message)).toBe(carried)
-    expect(carriesDenial(model.requests[1]?.messages)).toBe(carried)
+    expect(carriesDenial(model.requests[1]?.messages)).toBe(true)
     expect(human).not.toHaveBeenCalled()
   })
 

@@ -10,8 +10,9 @@ import { GoalId, type GoalView } from '@deepseek-ai/dsh-goal'
 import type { MessageSource, UserMessage } from '@deepseek-ai/dsh-llm'
 import { SessionId, type SessionEvent } from '@deepseek-ai/dsh-session'
 import * as stock from 'stock-goal-round-driver'
+import { GOAL_ROUNDS_SECTION } from '../src/denial-text.ts'
 import * as fork from '../src/index.ts'
-import { createRuntime, disposeRuntimes, message, notice, settled, type Runtime } from './harness.ts'
+import { createRuntime, disposeRuntimes, eventually, message, notice, type Runtime, settled } from './harness.ts'
 
 afterEach(async () => {
   vi.restoreAllMocks()
@@ -63,12 +64,9 @@ class World {
   }
 
   async held(count = 1): Promise<void> {
-    await vi.waitFor(
-      () => {
-        expect(this.waiting).toHaveLength(count)
-      },
-      { interval: 1 },
-    )
+    await eventually(() => {
+      expect(this.waiting).toHaveLength(count)
+    })
   }
 
   release(): void {
@@ -751,12 +749,13 @@ for (const [place, at] of Object.entries(PHASES)) {
   }
 }
 
-/** Replace ids, times and the prompts' own words; everything else is compared. */
+/** Replace ids, times, the prompts' own words and the section on questions; everything else is compared. */
 function normalise(value: unknown): unknown {
   const ids = new Map<string, string>()
   const text = JSON.stringify(value, (key, entry: unknown) => {
     if (key === 'ts' || key === 'time' || key.endsWith('At')) return 0
     if (entry instanceof AbortSignal) return 'signal'
+    if (key === 'system' && typeof entry === 'string') return entry.replace(`\n\n${GOAL_ROUNDS_SECTION.text}`, '')
     if (typeof entry === 'string' && entry.startsWith('<goal_round>')) return entry.split('\n').slice(0, 3).join('|')
     return entry
   })
