@@ -180,5 +180,5 @@ function quotedForms(parts: readonly Part[], questions: readonly TracedQuestion[
     ...options.map(({ description = '' }) => description),
   ])
   const found = wording.flatMap(text => [...finder.firstPlaces(plainText(text)).keys()])
-  return new Set(found.flatMap(phrase => forms[phrase] ?? []))
+  return new Set(found.flatMap(phrase => forms[phrase] as Form[]))
 }

@@ -195,7 +195,8 @@ class AskFold implements AskTrace {
 
   private queueElement(message: JsonRecord): void {
     const element = writeBackOf(message)
-    if (element !== undefined) this.targets.queue(element, messageId(message))
+    const id = messageId(message)
+    if (element !== undefined && id !== '') this.targets.queue(element, id)
   }
 
   /** A text of the coming request; if it replaces earlier ones, they are not in it. Without questions, it is not kept. */

@@ -80,7 +80,7 @@ class Run {
   /** Inputs that were traced, by their real paths. */
   private readonly seen = new Set<string>()
   /** What is printed behind everything else. */
-  private readonly held: string[] = []
+  private readonly held: (readonly string[])[] = []
   private asks = 0
 
   constructor(options: Options, output: CliOutput) {
@@ -105,7 +105,7 @@ class Run {
           summary: { ...summary, logs: counts },
         }),
       ])
-    else this.print([...this.held, ...summaryLines(summary, counts)])
+    else this.print([...this.held.flat(), ...summaryLines(summary, counts)])
     if (html !== undefined && !(await this.writePage(html, summary, counts))) return EXIT.output
     if (counts.partly + counts.refused > 0) return EXIT.input
     if (hasAny(summary, BAD)) return EXIT.bad
@@ -131,7 +131,7 @@ class Run {
     this.logs.push({ trace, asks: numbered })
     if (this.options.json) return
     const lines = this.linesOf(trace, numbered)
-    if (report.asks.some(isInTrouble)) this.held.push(...lines)
+    if (report.asks.some(isInTrouble)) this.held.push(lines)
     else this.print(lines)
   }
 

@@ -19,7 +19,7 @@ export class ElementTargets {
 
   /** A nested question has its receipt. */
   add(ask: OpenAsk): void {
-    this.byCall.add(writtenCallOf(ask.start.calls.sub ?? ''), ask)
+    this.byCall.add(writtenCallOf(ask.start.calls.sub as string), ask)
     this.unsorted.push(ask)
   }
 
@@ -28,11 +28,11 @@ export class ElementTargets {
    * @param element - what it says.
    * @param message - its message's id.
    */
-  queue(element: WriteBack, message: string | undefined): void {
-    const ask = message === undefined ? undefined : this.find(element, awaits)
+  queue(element: WriteBack, message: string): void {
+    const ask = this.find(element, awaits)
     if (ask === undefined) return
     if (element.kind !== 'withdrawn') ask.isQueued = true
-    this.queued.set(message ?? '', ask)
+    this.queued.set(message, ask)
   }
 
   /**
@@ -41,8 +41,8 @@ export class ElementTargets {
    * @param message - its message's id.
    * @returns its question.
    */
-  take(element: WriteBack, message: string | undefined): OpenAsk | undefined {
-    const queued = message === undefined ? undefined : this.queued.get(message)
+  take(element: WriteBack, message: string): OpenAsk | undefined {
+    const queued = this.queued.get(message)
     return queued?.awaitsElement === true ? queued : this.find(element, ({ awaitsElement }) => awaitsElement)
   }
 

@@ -51,7 +51,7 @@ export function matchesOutright(text: LogText, parts: readonly Part[], reason: M
   const plain = { ...text, text: plainText(text.text) }
   const found = finder.firstPlaces(plain.text)
   return parts.map((part, index) => {
-    const [where] = (phrases[index] ?? []).flatMap(phrase => found.get(phrase) ?? [])
+    const [where] = (phrases[index] as number[]).flatMap(phrase => found.get(phrase) ?? [])
     return matchOf(part, { strength: 'strong', reason }, placeOf(plain, excerptOf(plain.text, where)))
   })
 }

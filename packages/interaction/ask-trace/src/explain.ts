@@ -62,13 +62,13 @@ export function explainLines(trace: LogTrace, { number, ask }: NumberedAsk, widt
   return [...headLines(trace, width), ...lines.map(line => clip(visible(line), width)), ...adviceLines(ask, width)]
 }
 
-function callText({ calls, turn, goalRound, seq, mode }: TracedAsk): string {
+function callText({ calls, turn, goalRound, seq }: TracedAsk): string {
   const place = [
     ...(turn === undefined ? [] : [`turn ${turn}`]),
     ...(goalRound === undefined ? [] : [`goal round ${goalRound.round}`]),
     ...(seq === undefined ? [] : [`seq ${seq}`]),
   ]
-  const call = mode === 'native' ? `call ${calls.root}` : `call ${calls.sub ?? ''} of the program in ${calls.root}`
+  const call = calls.sub === undefined ? `call ${calls.root}` : `call ${calls.sub} of the program in ${calls.root}`
   return [call, ...place].join(', ')
 }
 

@@ -11,30 +11,36 @@ const MAX_DEPTH = 1_000
 
 type Field = 'id' | 'selected' | 'custom'
 
+/** A field, and the number that stands for all its spellings. */
+interface NamedField {
+  readonly field: Field
+  readonly phrase: number
+}
+
 /** The fields of an object that is still open; of a repeated one the last counts, as in JSON. */
 type OpenObject = Partial<Record<Field, { readonly phrase: number; readonly where: Occurrence }>>
 
-/** Where items stand. */
-export interface FoundItems {
-  readonly count: number
-  /** What was selected or typed, in the first of them. */
-  readonly first: Occurrence | undefined
+/** Where an item stands. */
+export interface FoundItem {
+  /** What was selected or typed, in the first place. */
+  readonly first: Occurrence
+  /** Whether it stands there as often as it was added. */
+  readonly isEnough: boolean
 }
 
 /** A set of items, found in one pass. */
 export class ItemFinder {
   private readonly finder = new PhraseFinder()
-  /** The field that a phrase is, and the number that stands for all its spellings. */
-  private readonly fields = new Map<number, { readonly field: Field; readonly phrase: number }>()
+  /** What each phrase is. */
+  private readonly fields: NamedField[] = []
   private readonly wanted = new Map<string, number>()
   private readonly found = new Map<string, { count: number; first: Occurrence }>()
 
   /**
-   * @param item - an item to find.
-   * @returns its key, the same for equal items; undefined for a skipped question, of which there is nothing to find.
+   * @param item - an item to find, in which something is selected or typed.
+   * @returns its key, the same for equal items.
    */
-  add({ id, selected, custom }: Item): string | undefined {
-    if (selected.length === 0 && custom === undefined) return undefined
+  add({ id, selected, custom }: Item): string {
     const labels = selected.flatMap((label, index) => [...(index === 0 ? [] : [',']), ...quoted(label)])
     const key = keyOf(
       this.addField('id', quoted(id)),
@@ -48,41 +54,36 @@ export class ItemFinder {
   /** @param plain - the text, without escapes. */
   scan(plain: string): void {
     const open: OpenObject[] = []
-    let depth = 0
+    /** Objects that are open and too deep. */
+    let deeper = 0
     this.finder.scan(plain, {
-      onPhrase: (phrase, placeOf) => {
-        const object = depth <= MAX_DEPTH ? open.at(-1) : undefined
-        const known = this.fields.get(phrase)
-        if (object !== undefined && known !== undefined) {
-          object[known.field] = { phrase: known.phrase, where: placeOf(phrase) }
-        }
+      onPhrase: (found, placeOf) => {
+        const object = deeper === 0 ? open.at(-1) : undefined
+        const { field, phrase } = this.fields[found] as NamedField
+        if (object !== undefined) object[field] = { phrase, where: placeOf(found) }
       },
       onToken: ({ exact }) => {
-        if (exact === '{') {
-          depth += 1
-          if (depth <= MAX_DEPTH) open.push({})
-        } else if (exact === '}' && depth > 0) {
-          const closed = depth <= MAX_DEPTH ? open.pop() : undefined
-          depth -= 1
-          if (closed !== undefined) this.close(closed)
-        }
+        if (exact === '{' && open.length === MAX_DEPTH) deeper += 1
+        else if (exact === '{') open.push({})
+        else if (exact === '}' && deeper > 0) deeper -= 1
+        else if (exact === '}') this.close(open.pop() ?? {})
       },
     })
   }
 
   /**
    * @param key - an item's key.
-   * @returns how often it stands in the text, and whether that is as often as it was added.
+   * @returns the item in the text, if it is there.
    */
-  result(key: string): FoundItems & { readonly isEnough: boolean } {
-    const { count, first } = this.found.get(key) ?? { count: 0, first: undefined }
-    return { count, first, isEnough: count >= (this.wanted.get(key) ?? 0) }
+  result(key: string): FoundItem | undefined {
+    const found = this.found.get(key)
+    const wanted = this.wanted.get(key) as number
+    return found === undefined ? undefined : { first: found.first, isEnough: found.count >= wanted }
   }
 
   private addField(field: Field, value: readonly string[]): number {
     const phrase = this.finder.add([field, '"', ':', ...value])
-    for (const spelling of [phrase, this.finder.add([field, ':', ...value])])
-      this.fields.set(spelling, { field, phrase })
+    for (const spelling of [phrase, this.finder.add([field, ':', ...value])]) this.fields[spelling] = { field, phrase }
     return phrase
   }
 

@@ -4,7 +4,7 @@
  * @module @deepseek-ai/dsh-ask-trace/judge-text
  */
 import type { Form, Item, Part } from './answer-parts.ts'
-import { ItemFinder } from './item-finder.ts'
+import { ItemFinder, type FoundItem } from './item-finder.ts'
 import { PhraseFinder, type Occurrence } from './phrase-finder.ts'
 import { exactForm } from './tokens.ts'
 import type { MatchReason, MatchStrength } from './types.ts'
@@ -37,9 +37,8 @@ export function judgeText(plain: string, parts: readonly Part[]): Finding[] {
   const items = findItems(plain, parts)
   let uses: ReadonlyMap<Form, PhraseUse> | undefined
   return parts.map(part => {
-    const key = part.item === undefined ? undefined : items.keys.get(part.item)
-    const item = key === undefined ? undefined : items.finder.result(key)
-    if (item?.first === undefined) return judgeWords(plain, part, (uses ??= findPhrases(plain, parts)))
+    const item = items(part)
+    if (item === undefined) return judgeWords(plain, part, (uses ??= findPhrases(plain, parts)))
     return item.isEnough
       ? { strength: 'strong', reason: 'whole-item', where: item.first }
       : { strength: 'weak', reason: 'too-few', where: item.first }
@@ -48,34 +47,35 @@ export function judgeText(plain: string, parts: readonly Part[]): Finding[] {
 
 function judgeWords(plain: string, part: Part, uses: ReadonlyMap<Form, PhraseUse>): Finding {
   const found = part.forms.flatMap(form => {
-    const use = uses.get(form)
-    return use?.first === undefined ? [] : [{ ...use, form, first: use.first }]
+    const use = uses.get(form) as PhraseUse
+    return use.first === undefined ? [] : [{ ...use, form, first: use.first }]
   })
   const [any] = found
   if (any === undefined) return { strength: 'none', reason: 'absent' }
   if (part.isMessage) return { strength: 'strong', reason: 'text', where: any.first }
-  const weak = (reason: MatchReason, where = any.first): Finding => ({ strength: 'weak', reason, where })
   const outside = found.filter(({ count }) => count > 0)
   const [best] = outside
-  if (best?.places[0] === undefined) return weak('part-of-other')
-  const [where] = best.places
+  const where = best?.places[0]
+  if (best === undefined || where === undefined) return { strength: 'weak', reason: 'part-of-other', where: any.first }
   const count = outside.reduce((sum, use) => sum + use.count, 0)
-  if (part.others.some(other => (uses.get(other)?.count ?? 0) > 0)) return weak('other-option', where)
-  if (part.isInQuestion) return weak('in-question', where)
-  if (!best.form.isLong) return weak('short', where)
-  if (outside.some(({ wanted }) => count < wanted)) return weak('too-few', where)
+  const weak = (reason: MatchReason): Finding => ({ strength: 'weak', reason, where })
+  if (part.others.some(other => (uses.get(other) as PhraseUse).count > 0)) return weak('other-option')
+  if (part.isInQuestion) return weak('in-question')
+  if (!best.form.isLong) return weak('short')
+  if (outside.some(({ wanted }) => count < wanted)) return weak('too-few')
   const exact = new Set(part.forms.map(form => form.exact))
   const same = best.places.find(({ start, end }) => exact.has(exactForm(plain.slice(start, end))))
-  return same === undefined ? weak('inexact', where) : { strength: 'strong', reason: 'text', where: same }
+  return same === undefined ? weak('inexact') : { strength: 'strong', reason: 'text', where: same }
 }
 
-function findItems(plain: string, parts: readonly Part[]) {
+/** @returns what of a part's item is in the text; a text without braces holds none. */
+function findItems(plain: string, parts: readonly Part[]): (part: Part) => FoundItem | undefined {
+  if (!plain.includes('{')) return () => undefined
   const finder = new ItemFinder()
-  const keys = new Map<Item, string | undefined>()
-  if (!plain.includes('{')) return { finder, keys }
+  const keys = new Map<Item, string>()
   for (const { item } of parts) if (item !== undefined && !keys.has(item)) keys.set(item, finder.add(item))
   finder.scan(plain)
-  return { finder, keys }
+  return ({ item }) => (item === undefined ? undefined : finder.result(keys.get(item) as string))
 }
 
 /** Counts, for every form of every part and for every other option, its places in the text. */

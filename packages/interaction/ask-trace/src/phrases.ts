@@ -29,7 +29,8 @@ export function date(ms: number | undefined): string {
 /** @returns the verdict, the bad ones in capitals, with the code or the rule behind it. */
 export function verdictText({ verdict, inner }: TracedAsk): string {
   if (BAD.has(verdict)) return verdict.toUpperCase()
-  return verdict === inner.kind ? `${verdict}: ${inner.kind === 'denied' ? inner.rule : codeOf(inner)}` : verdict
+  if (verdict === 'denied' && inner.kind === 'denied') return `denied: ${inner.rule}`
+  return verdict === 'failed' && inner.kind === 'failed' ? `failed: ${inner.code}` : verdict
 }
 
 /** @returns what was asked; of several questions the first. */
@@ -56,8 +57,4 @@ export function outcomeText(inner: InnerLayer): string {
 /** @returns what was selected and typed. */
 export function answerText({ selected, custom }: TracedAnswer): string {
   return [...selected, ...(custom === undefined ? [] : [custom])].join(', ') || '(skipped)'
-}
-
-function codeOf(inner: InnerLayer): string {
-  return inner.kind === 'failed' ? inner.code : inner.kind
 }

@@ -18,8 +18,8 @@ export interface NumberedAsk {
 
 const HEADINGS = ['#', 'turn', 'round', 'inner', 'outer', 'context', 'verdict', 'waited']
 
-/** The columns that give way when the table is too wide. */
 const VERDICT = HEADINGS.indexOf('verdict')
+const LEAST_VERDICT_WIDTH = 'LOST-IN-PROGRAM'.length
 const MAX_NUMBER_WIDTH = 10
 const GAP = 2
 const INDENT = '     '
@@ -54,18 +54,24 @@ export function headLines({ path, session }: LogTrace, width: number): string[] 
 }
 
 function table(shown: readonly NumberedAsk[], width: number): string[] {
-  const rows = [HEADINGS, ...shown.map(cells)]
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map(row => widthOf(row[column] ?? ''))))
-  const total = widths.reduce((sum, each) => sum + each + GAP, 0)
-  widths[VERDICT] = Math.max(widthOf('LOST-IN-PROGRAM'), (widths[VERDICT] ?? 0) - Math.max(0, total - width))
+  const rows = shown.map(numbered => ({ numbered, row: cells(numbered) }))
+  const widths = columnWidths([HEADINGS, ...rows.map(({ row }) => row)], width)
   const line = (row: readonly string[]) => {
-    const columns = row.map((cell, column) => pad(clip(cell, widths[column] ?? 0), widths[column] ?? 0))
+    const columns = widths.map((columnWidth, column) => pad(clip(row[column] as string, columnWidth), columnWidth))
     return clip(`  ${columns.join(' '.repeat(GAP))}`.trimEnd(), width)
   }
-  return [
-    line(HEADINGS),
-    ...shown.flatMap((numbered, index) => [line(rows[index + 1] ?? []), ...below(numbered, width)]),
-  ]
+  return [line(HEADINGS), ...rows.flatMap(({ numbered, row }) => [line(row), ...below(numbered, width)])]
+}
+
+/** As wide as the widest cell; the verdict, which may have a long code, gives way when that is too much. */
+function columnWidths(rows: readonly (readonly string[])[], width: number): number[] {
+  const widths = HEADINGS.map((_, column) =>
+    rows.reduce((most, row) => Math.max(most, widthOf(row[column] as string)), 0),
+  )
+  const excess = widths.reduce((sum, each) => sum + each + GAP, 0) - width
+  return widths.map((each, column) =>
+    column === VERDICT ? Math.max(LEAST_VERDICT_WIDTH, each - Math.max(0, excess)) : each,
+  )
 }
 
 function cells({ number, ask }: NumberedAsk): string[] {

@@ -64,9 +64,9 @@ function unescapeOne(_match: string, unicode?: string, byte?: string, control?: 
   return control === undefined ? '' : ' '
 }
 
-function decodeEntity(match: string, decimal?: string, hex?: string, name = ''): string {
-  const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal)
-  if (Number.isNaN(code)) return ENTITIES.get(name.toLowerCase()) ?? match
+function decodeEntity(match: string, decimal?: string, hex?: string, name?: string): string {
+  if (name !== undefined) return ENTITIES.get(name.toLowerCase()) as string
+  const code = Number(decimal ?? `0x${hex as string}`)
   return code <= 0x10ffff ? String.fromCodePoint(code) : match
 }
 

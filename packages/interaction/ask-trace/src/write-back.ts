@@ -37,9 +37,9 @@ export function writtenCallOf(subCallId: string): string {
   return subCallId.slice(-CALL_CHARS)
 }
 
-/** @returns the identity that a message keeps from the inbox to the log. */
-export function messageId(message: JsonRecord): string | undefined {
-  return text(message.id)
+/** @returns the identity that a message keeps from the inbox to the log; empty for one that has none. */
+export function messageId(message: JsonRecord): string {
+  return text(message.id) ?? ''
 }
 
 function element(content: string): WriteBack | undefined {

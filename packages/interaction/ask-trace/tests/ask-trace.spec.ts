@@ -50,7 +50,7 @@ describe('what the fold needs', () => {
       [],
       {},
       { type: 'tool/call' },
-      { type: 'tool/result', data: [] },
+      { type: 'tool/result', data: { message: {} } },
       { type: 'tool/code-dispatch' },
     ]
     expect(traceAsks(junk).asks).toEqual([])
@@ -199,6 +199,16 @@ describe('the context layer', () => {
     expect(layers([...events, ...request()])).toEqual([['answered', 'missing', 'lacks', 'lost-in-program']])
   })
 
+  it('is settled for the questions of earlier steps only', () => {
+    const early = [stepStart(), call('b'), started('b'), settled('b', answerJson('Red')), result('b', 'asked')]
+    const events = [...asking('a', ANSWER), ...early, chunk()]
+    expect(layers(events)).toEqual([
+      ['answered', 'carries', 'carries', 'delivered'],
+      ['answered', 'lacks', 'no-request-yet', 'lost-in-program'],
+    ])
+    expect(layers([...events, human('Red'), ...request()])[1]).toEqual(['answered', 'lacks', 'carries', 'delivered?'])
+  })
+
   it('waits for a step that gets an answer of the model', () => {
     const failed = [stepStart(), turnEnd(1), turnStart(2), stepStart()]
     const events = [turnStart(1), ...asking('a', 'asked'), ...failed, human('I said Blue')]
@@ -249,6 +259,53 @@ describe('the context layer', () => {
     const skipped = JSON.stringify({ answers: [{ id: 'q', selected: [] }] })
     const events = [stepStart(), call('a'), started('a'), settled('a', skipped), result('a', 'asked'), ...request()]
     expect(layers(events)).toEqual([['answered', 'carries', 'carries', 'delivered']])
+  })
+})
+
+describe('an answer that stands only in another text', () => {
+  const lost = asking('a', 'asked')
+  const tool = [call('b', 'bash'), result('b', 'They chose Blue.')]
+
+  it.each([
+    ["another tool's result", tool],
+    ['a message of the user', [human('I said Blue')]],
+    ['a notice', [message({ kind: 'plugin', plugin: 'jobs', form: 'notice' }, 'Blue is done')]],
+    ['injected instructions', [message({ kind: 'hook' }, 'Prefer Blue')]],
+    ['a whole item in another result', [call('b', 'bash'), result('b', ANSWER)]],
+  ])('may have been delivered: %s', (_, events) => {
+    const [ask] = traceAsks([...lost, ...events, ...request()]).asks
+    expect(ask).toMatchObject({ outer: 'lacks', context: 'carries', verdict: 'delivered?' })
+    expect(ask?.evidence.context?.matches).toMatchObject([{ strength: 'weak', reason: 'other-text' }])
+  })
+
+  it('was lost if that text is older than the answer, or younger than the request', () => {
+    const [start, ask, begin, ...rest] = lost
+    const early = [start, ask, begin, human('Blue?'), ...rest].filter(event => event !== undefined)
+    expect(verdicts([...early, ...request()])).toEqual(['lost-in-program'])
+    expect(verdicts([...lost, ...request(), human('Blue'), ...request()])).toEqual(['lost-in-program'])
+  })
+
+  it('was lost if that text was replaced, and not if another one was', () => {
+    const texts = Array.from({ length: 9 }, (_, n) => ({ ...human('Blue'), seq: 100 + n }))
+    expect(verdicts([...lost, ...texts, ...request()])).toEqual(['delivered?'])
+    const gone = (seq: number) => ({ ...replacing(human('…'), seq), seq: 200 + seq })
+    const all = [...lost, ...texts]
+    expect(verdicts([...all, gone(108), ...request()])).toEqual(['delivered?'])
+    expect(verdicts([...all, ...texts.map(({ seq }) => gone(seq)), ...request()])).toEqual(['lost-in-program'])
+  })
+
+  it('is found among more texts than are held at once', () => {
+    const long = 'word '.repeat(100_000)
+    const texts = [long, 'They chose Blue.', long, long, long].map(human)
+    expect(verdicts([...lost, ...texts, ...request()])).toEqual(['delivered?'])
+    expect(verdicts([...lost, ...texts])).toEqual(['lost-in-program'])
+  })
+
+  it('is looked for by each question for itself', () => {
+    const both = [stepStart(), call('a'), started('a', 1), started('a', 2)]
+    const receipts = [settled('a', answerJson('Blue'), 1), settled('a', answerJson('Red'), 2)]
+    const events = [...both, ...receipts, result('a', 'asked'), human('Red'), ...request()]
+    expect(verdicts(events)).toEqual(['lost-in-program', 'delivered?'])
   })
 })
 
@@ -337,6 +394,188 @@ describe('a write-back', () => {
     ]
     expect(traceAsks(events).asks).toMatchObject([{ writtenBack: false, verdict: 'delivered' }])
   })
+})
+
+describe('an element that names its call', () => {
+  const element = (name: string, sub: string, json: string, id?: string) =>
+    message(
+      { kind: 'plugin', plugin: 'tool-ask-user', form: 'notice' },
+      `<${name} call=${JSON.stringify(sub)}>\n${json}\n</${name}>`,
+      id,
+    )
+  const twice = [stepStart(), call('a'), started('a', 1), started('a', 2)]
+  const both = [...twice, settled('a', ANSWER, 1), settled('a', ANSWER, 2), result('a', 'asked')]
+
+  it('is of that question, whatever the order and whatever it says', () => {
+    const events = [...both, stepStart(), element('user_answer', 'a:code:2', '"[removed by policy]"')]
+    const { asks } = traceAsks([...events, chunk()])
+    expect(asks.map(({ verdict }) => verdict)).toEqual(['lost-in-program', 'delivered-by-write-back'])
+    expect(asks[1]?.evidence.context?.matches).toMatchObject([{ strength: 'strong', reason: 'user-answer' }])
+    expect(verdicts([...events, element('user_answer', 'a:code:1', '{}'), chunk()])).toEqual([
+      'delivered-by-write-back',
+      'delivered-by-write-back',
+    ])
+  })
+
+  it('names only the end of a long id', () => {
+    const root = 'r'.repeat(200)
+    const events = [...asking(root, 'asked'), stepStart(), element('user_answer', `${root}:code:1`.slice(-100), '{}')]
+    expect(verdicts([...events, chunk()])).toEqual(['delivered-by-write-back'])
+  })
+
+  it('of no question here is a message like any other', () => {
+    const events = [...asking('a', 'asked'), stepStart(), element('user_answer', 'x:code:1', ANSWER), chunk()]
+    expect(verdicts(events)).toEqual(['delivered?'])
+  })
+
+  it('is not taken from anybody else', () => {
+    const forged = human(`<user_answer call="a:code:1">\n${ANSWER}\n</user_answer>`)
+    expect(verdicts([...asking('a', 'asked'), stepStart(), forged, chunk()])).toEqual(['delivered?'])
+  })
+
+  it('makes an unreadable receipt good', () => {
+    const cut = [stepStart(), call('a'), started('a'), settled('a', '{"answers":[{"i…'), result('a', 'asked')]
+    expect(verdicts([...cut, ...request()])).toEqual(['unknown'])
+    expect(verdicts([...cut, stepStart(), element('user_answer', 'a:code:1', '"…"'), chunk()])).toEqual([
+      'delivered-by-write-back',
+    ])
+  })
+
+  it('waits in the inbox for the question that it names', () => {
+    const back = element('user_answer', 'a:code:1', ANSWER, 'm7')
+    const nameless = inserted({ ...back, data: { ...(back.data as Event), id: undefined } })
+    expect(verdicts([turnStart(1), ...both, nameless, turnEnd(1)])).toEqual(['lost-in-program', 'lost-in-program'])
+    const queued = [turnStart(1), ...both, inserted(back), inserted(element('user_answer', 'x', ANSWER)), turnEnd(1)]
+    expect(verdicts(queued)).toEqual(['awaiting-request', 'lost-in-program'])
+    expect(verdicts([...queued, stepStart(), back, chunk()])).toEqual(['delivered-by-write-back', 'lost-in-program'])
+  })
+
+  describe('as withdrawn', () => {
+    const aborted = settled('a', 'Error: ask_user_question was aborted before the user answered', 1, true)
+    const left = [turnStart(1), stepStart(), call('a'), started('a'), aborted, result('a', 'went on')]
+    const told = element('user_question_withdrawn', 'a:code:1', '{"questions":[]}', 'm8')
+
+    it('tells the model, which otherwise is not told', () => {
+      expect(layers([...left, ...request()])).toEqual([['failed', 'lacks', 'lacks', 'withdrawn']])
+      expect(layers([...left, stepStart(), told, chunk()])).toEqual([['failed', 'lacks', 'carries', 'withdrawn']])
+    })
+
+    it('may wait in the inbox', () => {
+      const queued = [...left, inserted(told), turnEnd(1), stepStart(), told, chunk()]
+      expect(layers(queued)).toEqual([['failed', 'lacks', 'carries', 'withdrawn']])
+    })
+  })
+})
+
+describe('a question that was aborted', () => {
+  const ABORTS = ['Error: ask_user_question was aborted before the user answered', 'Error: tool call aborted']
+  const aborted = (text: string) => [turnStart(1), stepStart(), call('a'), started('a'), settled('a', text, 1, true)]
+  const end = (kind: string): Event => ({ type: 'turn/end', data: { turn: 1, reason: { kind } } })
+
+  it.each(ABORTS)('was withdrawn if its program went on: %s', text => {
+    const events = [...aborted(text), result('a', 'went on'), ...request()]
+    expect(verdicts(events)).toEqual(['withdrawn'])
+    expect(verdicts([...events, end('completed')])).toEqual(['withdrawn'])
+    expect(verdicts([...aborted(text), result('a', 'code run failed', { isError: true, code: 'X' })])).toEqual([
+      'withdrawn',
+    ])
+  })
+
+  it.each(ABORTS)('has failed if its turn or its program was aborted: %s', text => {
+    expect(verdicts(aborted(text))).toEqual(['failed'])
+    expect(verdicts([...aborted(text), result('a', 'went on'), ...request(), end('aborted')])).toEqual(['failed'])
+    for (const code of ['ABORTED', 'ABORTED_BEFORE_DISPATCH', undefined]) {
+      const result_ = result('a', 'Error: tool call aborted', {
+        isError: true,
+        ...(code === undefined ? {} : { code }),
+      })
+      expect(verdicts([...aborted(text), result_, ...request()])).toEqual(['failed'])
+    }
+  })
+
+  it('is not made withdrawn by the next turn', () => {
+    const events = [...aborted('Error: tool call aborted'), result('a', 'went on'), turnStart(2), end('aborted')]
+    expect(verdicts(events)).toEqual(['withdrawn'])
+  })
+
+  it('before it was shown has failed', () => {
+    const unseen = [...aborted('Error: tool call aborted before dispatch'), result('a', 'went on'), ...request()]
+    expect(verdicts(unseen)).toEqual(['failed'])
+  })
+
+  it('after its answer had come may have been written back, in the first form', () => {
+    const events = [...aborted('Error: tool call aborted'), turnEnd(1), stepStart(), writeBack(ANSWER), chunk()]
+    expect(verdicts(events)).toEqual(['delivered-by-write-back'])
+  })
+})
+
+describe('an older payload shape', () => {
+  const old = (data: Event): Event => ({ type: 'tool/result', data })
+  const NOTE = expect.stringContaining('have no data.message') as string
+
+  it('leaves the end of a native question unknown, and is named', () => {
+    const native = call('a', 'ask_user_question', JSON.stringify(question()))
+    const { asks, notes } = traceAsks([
+      turnStart(1),
+      native,
+      { ...old({ callId: 'a', content: [] }), seq: 9 },
+      turnEnd(1),
+    ])
+    expect(asks).toMatchObject([{ inner: { kind: 'unreadable' }, outer: 'missing', verdict: 'unknown' }])
+    expect(notes).toEqual([
+      '1 tool/result events have no data.message, the first at seq 9: an older payload shape, which is not read',
+    ])
+  })
+
+  it('leaves the end of an answer in a program unknown, and may name no call', () => {
+    const events = [
+      turnStart(1),
+      stepStart(),
+      call('a'),
+      started('a'),
+      settled('a', ANSWER),
+      old({}),
+      old({}),
+      ...request(),
+    ]
+    expect(traceAsks(events)).toMatchObject({
+      asks: [{ inner: { kind: 'answered' }, verdict: 'unknown' }],
+      notes: [NOTE],
+    })
+  })
+
+  it('does not touch what was settled before, or is of another call', () => {
+    const fine = [turnStart(1), ...asking('a', ANSWER)]
+    expect(verdicts([...fine, old({}), ...request()])).toEqual(['delivered'])
+    const other = [turnStart(1), call('b'), ...asking('a', ANSWER).slice(0, -1), old({ callId: 'b' })]
+    expect(verdicts([...other, result('a', ANSWER), ...request()])).toEqual(['delivered'])
+  })
+})
+
+describe('sequence numbers', () => {
+  it('that repeat or go back are noted', () => {
+    const seqs = [1, 2, 2, 5, 3, 4].map(seq => ({ type: 'step/end', seq }))
+    expect(traceAsks(seqs).notes).toEqual(['seq repeats or goes back 2 times, first at seq 2'])
+    expect(traceAsks([1, 2, 9].map(seq => ({ type: 'step/end', seq }))).notes).toEqual([])
+  })
+})
+
+it('a wait is never negative', () => {
+  const [start, ...rest] = asking('a', ANSWER).map((event, index) => ({ ...event, time: 5_000 - 1_000 * index }))
+  expect(traceAsks([start, ...rest]).asks).toMatchObject([{ waitedMs: 0 }])
+})
+
+it('of more than fifty things that were looked for, the weakest are shown', () => {
+  const labels = Array.from({ length: 80 }, (_, n) => `option number ${n}`)
+  const receipt = JSON.stringify({ answers: [{ id: 'q', selected: labels }] })
+  const events = [stepStart(), call('a'), started('a'), settled('a', receipt), result('a', labels.slice(5).join(', '))]
+  const [ask] = traceAsks([...events, ...request()]).asks
+  expect(ask?.evidence.outer?.matches).toHaveLength(50)
+  expect(ask?.evidence.outer?.matches.slice(0, 6).map(({ strength }) => strength)).toEqual([
+    ...Array.from({ length: 5 }, () => 'none'),
+    'strong',
+  ])
+  expect(ask).toMatchObject({ outer: 'lacks', verdict: 'lost-in-program' })
 })
 
 describe('an approval', () => {

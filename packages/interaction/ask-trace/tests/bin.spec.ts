@@ -52,7 +52,11 @@ it.each([
   [new Error('bug'), /^dsh-ask-trace: a fault of this command, please report it: Error: bug\n +at /],
   ['odd', /^dsh-ask-trace: a fault of this command, please report it: odd\n$/],
 ])('the command says that it crashed: %s', async (thrown, message) => {
-  vi.doMock('../src/cli.ts', () => ({ runCli: () => Promise.reject(thrown) }))
+  vi.doMock('../src/cli.ts', () => ({
+    runCli: () => {
+      throw thrown
+    },
+  }))
   const { err, exitCode } = await bin('x')
   vi.doUnmock('../src/cli.ts')
   expect(exitCode).toBe(70)

@@ -238,6 +238,13 @@ describe('--help', () => {
   })
 })
 
+it("a fault of the command itself is nobody's input", async () => {
+  const out = () => {
+    throw new Error('bug')
+  }
+  await expect(runCli(['--help'], { out, err: () => undefined })).rejects.toThrow('bug')
+})
+
 describe('an error message', () => {
   it('never acts on the terminal', async () => {
     expect((await cli('/no/\u001b[2Jfile')).err).toBe(
