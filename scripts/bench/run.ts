@@ -1,6 +1,8 @@
 /** One measurement of one plane in a process of its own: prints its result as one line of JSON. */
 import { runGoalRoundQuestion } from '../demo/goal-round-question.ts'
 import { runThrownAwayAnswer } from '../demo/thrown-away-answer.ts'
+import { measureBashWaits } from './bash-waits.ts'
+import { measureCharacters } from './characters.ts'
 import { measureChattyJobs } from './chatty-job.ts'
 import { measureGuardCost } from './guard-cost.ts'
 import { measureOutputLooks } from './output-looks.ts'
@@ -11,6 +13,8 @@ import { measureManyWaits, measureOneWait } from './waits.ts'
 import { measureWakes } from './wakes.ts'
 
 const measurements = {
+  'bash-waits': measureBashWaits,
+  characters: measureCharacters,
   'chatty-jobs': measureChattyJobs,
   'guard-cost': measureGuardCost,
   incident: runGoalRoundQuestion,

@@ -85,7 +85,7 @@ const SCENES: readonly (readonly [number, Spread])[] = [
 const WARM_UP_MS = 1_500
 const WINDOW_MS = 2_000
 
-async function cpuPercent(): Promise<number> {
+export async function cpuPercent(): Promise<number> {
   const startedAt = performance.now()
   const before = process.cpuUsage()
   await delay(WINDOW_MS)

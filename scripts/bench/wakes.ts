@@ -1,13 +1,10 @@
 /** How long a steer and a job's first output take to reach the model during `job_output(wait: true)`. */
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
-import { LocalBashExecutor } from '@deepseek-ai/dsh-bash-local'
 import type { CallId } from '@deepseek-ai/dsh-llm'
-import * as shellEnv from '@deepseek-ai/dsh-shell-env'
-import { LocalSubprocessRuntime } from '@deepseek-ai/dsh-subprocess-local'
-import * as toolBash from '@deepseek-ai/dsh-tool-bash'
 import { eventsOf, lastText, mountRuntime, textOf, until, type Reply } from '../demo/runtime.ts'
-import { median, mountJobTools, userMessage, type Plane } from './planes.ts'
+import { mountBashJobs } from './bash-jobs.ts'
+import { median, userMessage, type Plane } from './planes.ts'
 
 /** The longest wait that the model asks for; the published packages sit out all of it. */
 export const WAIT_MS = 6_000
@@ -37,11 +34,7 @@ async function mountBashAgent(plane: Plane, command: string) {
   const model = waitingModel(command)
   const runtime = await mountRuntime(request => model(lastText(request)), 'native')
   const { ctx } = runtime
-  await ctx.plugin(LocalSubprocessRuntime)
-  await ctx.plugin(LocalBashExecutor, { graceMs: 200 })
-  await ctx.plugin(shellEnv)
-  await mountJobTools(ctx, plane)
-  await ctx.plugin(toolBash, {})
+  await mountBashJobs(ctx, plane)
   const agent = await runtime.createAgent()
   const result = resultOfWait(ctx, agent)
   agent.followup(userMessage('Begin'))
