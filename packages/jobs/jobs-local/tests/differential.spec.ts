@@ -28,7 +28,7 @@ type Op =
   | { op: 'reject'; job: number }
   | { op: 'read' | 'get' | 'list'; job: number; caller: Caller }
   | { op: 'kill'; job: number; caller: Caller; reason?: string }
-  | { op: 'wait'; job: number; caller: Caller; timeoutMs: number; signal: 'none' | 'aborted' | 'live' }
+  | { op: 'wait'; job: number; caller: Caller; timeoutMs: number; signal: 'none' | 'aborted' | 'live'; wake: boolean }
   | { op: 'abort'; wait: number }
   | { op: 'abort and settle'; wait: number; job: number }
   | { op: 'advance'; ms: number }
@@ -88,6 +88,7 @@ const op = fc.oneof<fc.WeightedArbitrary<Op>[]>(
       caller,
       timeoutMs: fc.oneof({ weight: 6, arbitrary: fc.constantFrom(1, 20, 50, 1000) }, fc.constantFrom(0, NaN, 2 ** 31)),
       signal: fc.constantFrom('none', 'aborted', 'live', 'live'),
+      wake: fc.boolean(),
     }),
   },
   { weight: 2, arbitrary: fc.record({ op: fc.constant('abort'), wait: job }) },
@@ -281,7 +282,7 @@ class Life {
       case 'kill':
         return registry.kill(this.id(each.job), this.caller(each.job, each.caller), each.reason)
       case 'wait':
-        this.wait(this.id(each.job), each.timeoutMs, this.caller(each.job, each.caller), each.signal)
+        this.wait(each)
         return undefined
       case 'abort':
         this.waits[each.wait % this.waits.length]?.abort()
@@ -309,14 +310,15 @@ class Life {
   }
 
   /** A wait's end is written where the wait began: how many turns of the microtask queue it takes is nobody's concern. */
-  private wait(id: JobId, timeoutMs: number, caller: Agent | undefined, kind: 'none' | 'aborted' | 'live'): void {
+  private wait({ job, caller, timeoutMs, signal: kind, wake }: Extract<Op, { op: 'wait' }>): void {
     const controller = new AbortController()
     this.waits.push(controller)
     if (kind === 'aborted') controller.abort()
     const entry: unknown[] = ['wait']
     this.trace.push(entry)
     const signal = kind === 'none' ? undefined : controller.signal
-    this.registry.wait(id, timeoutMs, caller, signal).then(
+    // Wake options that ask for nothing are as good as none.
+    this.registry.wait(this.id(job), timeoutMs, this.caller(job, caller), signal, wake ? {} : undefined).then(
       result => entry.push(result),
       (error: unknown) => entry.push(String(error)),
     )
