@@ -218,6 +218,21 @@ async function bashWaits(): Promise<Group> {
   }
 }
 
+async function hostileTrace(): Promise<Group> {
+  const { ours } = await measure('trace-hostile', 'ours')
+  return {
+    title: 'The trace of logs that somebody made to break it',
+    setting:
+      'The worst of some kinds each: texts of repetitions (the least CPU time of three passes), and files of at most 1 MB'
+      + ` that unpack to large ones. Limit: what they may cost. The worst here: ${ours.worst.join('; ')}.`,
+    rows: [
+      { what: 'text of 15,000 characters', unit: 'ms CPU', ours: ours.shortMs, limit: 50 },
+      { what: 'text of 150,000 characters', unit: 'ms CPU', ours: ours.longMs, limit: 500 },
+      { what: 'peak memory', unit: 'MB', ours: ours.peakMb, limit: 300 },
+    ],
+  }
+}
+
 /** The groups, in the order in which they are measured and printed. */
 export const GROUPS = [
   wakes,
@@ -231,4 +246,5 @@ export const GROUPS = [
   bashWaits,
   outputLooks,
   trace,
+  hostileTrace,
 ]

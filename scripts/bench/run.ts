@@ -8,7 +8,7 @@ import { measureGuardCost } from './guard-cost.ts'
 import { measureOutputLooks } from './output-looks.ts'
 import type { Plane } from './planes.ts'
 import { measureTenWaits } from './ten-waits.ts'
-import { measureTrace } from './trace.ts'
+import { measureHostile, measureTrace } from './trace.ts'
 import { measureManyWaits, measureOneWait } from './waits.ts'
 import { measureWakes } from './wakes.ts'
 
@@ -24,6 +24,7 @@ const measurements = {
   'ten-waits': measureTenWaits,
   'thrown-away-answer': runThrownAwayAnswer,
   trace: measureTrace,
+  'trace-hostile': measureHostile,
   wakes: measureWakes,
 }
 

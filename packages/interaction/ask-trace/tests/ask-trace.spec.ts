@@ -503,6 +503,11 @@ describe('a question that was aborted', () => {
     expect(verdicts(unseen)).toEqual(['failed'])
   })
 
+  it('is not written back in the first form, if it failed in another way', () => {
+    const failed = [stepStart(), call('a'), started('a'), settled('a', 'Error: boom', 1, true), result('a', 'x')]
+    expect(verdicts([...failed, stepStart(), writeBack(ANSWER), chunk()])).toEqual(['failed'])
+  })
+
   it('after its answer had come may have been written back, in the first form', () => {
     const events = [...aborted('Error: tool call aborted'), turnEnd(1), stepStart(), writeBack(ANSWER), chunk()]
     expect(verdicts(events)).toEqual(['delivered-by-write-back'])

@@ -177,7 +177,7 @@ describe('a line', () => {
     const long = 'x'.repeat(9 * 1024 * 1024)
     const { error } = await read(file(frames(jsonl([HEADER]), long)))
     expect(error).toMatchObject({ line: 2, message: expect.stringContaining('longer than 8388608 bytes') as string })
-    const random = randomBytes(1024 * 1024).toString('hex')
+    const random = randomBytes(2 * 1024 * 1024).toString('hex')
     const { events } = await read(file(frames(jsonl([HEADER, { type: 'a/1', random }, { type: 'a/1', long }]))))
     expect(events).toHaveLength(2)
   })
