@@ -1,22 +1,27 @@
 /** What the bench measures, group by group, and what each figure means. */
 import type { Chat } from './chatty-job.ts'
 import { measure, measureLeast } from './measure.ts'
+import { PLANES, type Plane } from './planes.ts'
 import type { Group, Row } from './table.ts'
 import { EACH_WAIT_MS } from './ten-waits.ts'
 import { WAIT_MS } from './wakes.ts'
 
 const CONTEXT_TOKENS = 20_000
 
-async function wakes(): Promise<Group> {
-  const { stock, community, ours, limit } = await measure('wakes', 'stock', 'community', 'ours', 'limit')
-  const row = (what: string, key: keyof typeof ours): Row => ({
+/** Makes rows of the times on all planes. */
+function millisecondsOf<Key extends string>(times: Record<Plane, Readonly<Record<Key, number>>>) {
+  return (what: string, key: Key): Row => ({
     what,
     unit: 'ms',
-    stock: stock[key],
-    community: community[key],
-    ours: ours[key],
-    limit: limit[key],
+    stock: times.stock[key],
+    community: times.community[key],
+    ours: times.ours[key],
+    limit: times.limit[key],
   })
+}
+
+async function wakes(): Promise<Group> {
+  const row = millisecondsOf(await measure('wakes', ...PLANES))
   return {
     title: 'A steer, and output, during `job_output(wait: true)`',
     setting:
@@ -32,15 +37,7 @@ async function wakes(): Promise<Group> {
 }
 
 async function tenWaits(): Promise<Group> {
-  const { stock, community, ours, limit } = await measure('ten-waits', 'stock', 'community', 'ours', 'limit')
-  const row = (what: string, key: keyof typeof ours): Row => ({
-    what,
-    unit: 'ms',
-    stock: stock[key],
-    community: community[key],
-    ours: ours[key],
-    limit: limit[key],
-  })
+  const row = millisecondsOf(await measure('ten-waits', ...PLANES))
   return {
     title: 'A steer to a step with ten waits',
     setting:
