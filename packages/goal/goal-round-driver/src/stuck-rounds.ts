@@ -105,11 +105,13 @@ function* watchTurns(
   settings: RoundSettings,
 ): Generator<() => boolean, void, void> {
   const humanTurns = new WeakMap<Agent, number>()
+  const configured = new Set([...settings.deniedTools].filter(tool => tool !== 'ask_user_question'))
   const countsOf = (agent: Agent) => owner.peek(agent)?.roundCounts
 
   yield ctx.on('agent/inbox/claimed', ({ agent, message, turn }) => {
     if (isHuman(message)) humanTurns.set(agent, turn)
     if (!isRound(message) || !owner.isDriving(agent)) return
+    warnOfUnknown(agent, configured)
     const state = owner.of(agent)
     state.roundCounts ??= new RoundCounts(settings)
     state.roundCounts.claim(message.source.goalId, message.id, turn)
@@ -129,6 +131,16 @@ function* watchTurns(
     const state = owner.peek(agent)
     if (state !== undefined) state.roundCounts = undefined
   })
+}
+
+/** A name that no tool has denies nothing. Tools may load after the plugin, so that this is known only in a round. */
+function warnOfUnknown(agent: Agent, names: Set<string>): void {
+  const tools = agent.ctx.get('tools')
+  for (const name of names) {
+    if (tools === undefined || tools.get(name, agent) !== undefined) continue
+    names.delete(name)
+    agent.ctx.logger.warn(`goal-round-driver: deniedTools names ${name}, and agent "${agent.id}" has no such tool`)
+  }
 }
 
 /** Only marks: from inside `session/event`, touching that session throws. */

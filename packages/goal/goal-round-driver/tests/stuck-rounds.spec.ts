@@ -404,7 +404,7 @@ describe('a denial', () => {
     // The guard is out of the way, so that the call gets as far as its body.
     const world = await play(everyRound, {
       maxGoalRounds: 4,
-      config: { deniedTools: ['ask_user_question'] },
+      config: { deniedTools: ['ask_user_question', 'exit_plan_mode'] },
       prepare: ({ ctx, agent }) => {
         vi.spyOn(agent.ctx, 'get').mockReturnValue(undefined)
         ctx.on('user-questions/request', () => Promise.reject(new Error('the human hung up')))
@@ -825,6 +825,12 @@ describe('the driver', () => {
     expect(world.human).toHaveBeenCalledTimes(4)
     expect(world.goal().blockedReason?.code).toBe('round-limit')
     expect(world.model.requests[0]?.system).not.toContain(GOAL_ROUNDS_SECTION.text)
+  })
+
+  it('warns in the first round of a name in the list that no tool has, once', async () => {
+    const config = { deniedTools: ['ask_user_question', 'work', 'wrok'] }
+    const world = await play(() => 'Done.', { config, maxGoalRounds: 2 })
+    expect(world.warnings).toEqual(['goal-round-driver: deniedTools names wrok, and agent "agent" has no such tool'])
   })
 
   it('says beforehand that nobody reads along, in every request with the same words, behind the goal tools', async () => {
