@@ -15,7 +15,7 @@ import { installIntoDsh } from './support/installer.ts'
 import { call } from './support/models.ts'
 import { testPlugin } from './support/run-dsh.ts'
 import { stockDsh } from './support/stock-tree.ts'
-import { startSession, startWeb } from './support/web.ts'
+import { seen, startSession, startWeb } from './support/web.ts'
 
 const root = join(import.meta.dirname, '../..')
 const script = join(root, 'scripts/dsh')
@@ -146,7 +146,7 @@ describe.skipIf(noBrowser)(
       expect(await run(home, [...other, '--profile', 'web', '--help'])).toMatchObject({ exitCode: 0 })
       await using browser = await openPage()
       await startSession(browser.page, web, home, 'Which jobs are there?')
-      await browser.page.getByText('The end.').first().waitFor()
+      await seen(browser.page, 'The end.')
 
       expect(model.failures).toEqual([])
       const loaded = web.loaded()

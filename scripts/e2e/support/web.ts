@@ -98,3 +98,12 @@ export async function answer(page: Page, question: string, text: string): Promis
   await card.getByRole('textbox', { name: 'Type your answer' }).fill(text)
   await card.getByRole('button', { name: 'Submit' }).click()
 }
+
+/**
+ * Wait until a text is to be seen.
+ * @param page - the page.
+ * @param text - the text, or a part of it.
+ */
+export async function seen(page: Page, text: string): Promise<void> {
+  await page.getByText(text).filter({ visible: true }).first().waitFor()
+}
