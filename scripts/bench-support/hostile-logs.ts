@@ -101,8 +101,10 @@ export function hostileFiles(): Record<string, () => Buffer> {
   return {
     'one line of 60 MiB': () => zstd(HEADER, lineOf('x'.repeat(60 * MIB))),
     'one line of 150 MiB': () => zstd(HEADER, 'x'.repeat(150 * MIB)),
-    'lines of 8 MiB, with a question': () =>
-      zstd(HEADER, lineOf(filler), asks, ...Array.from({ length: 8 }, () => lineOf('Blue '.repeat(1.5 * MIB)))),
+    'lines of 4 MiB, with a question': () =>
+      zstd(HEADER, lineOf(filler), asks, ...Array.from({ length: 15 }, () => lineOf('Blue '.repeat(0.79 * MIB)))),
+    'lines of 4 MiB in another script, with a question': () =>
+      zstd(HEADER, asks, ...Array.from({ length: 15 }, () => lineOf('蓝 '.repeat(0.99 * MIB)))),
     'values in one line': () =>
       zstd(HEADER, lineOf(filler), line({ type: 'x', data: [] }).replace('[]', `[${'{},'.repeat(2 * MIB)}0]`)),
     'values in a plain line': () => Buffer.from(`${HEADER}{"type":"x","data":[${'[],'.repeat(330_000)}0]}\n`),

@@ -5,6 +5,7 @@
  */
 import { stat } from 'node:fs/promises'
 import { traceLog } from '@deepseek-ai/dsh-ask-trace'
+import { peakRssMb } from './peak-memory.ts'
 
 const path = process.argv[2] ?? ''
 const { size } = await stat(path)
@@ -18,7 +19,7 @@ console.log(
     fileMb: round(size / 1e6),
     ms: Math.round(ms),
     idleRssMb: round(idleRssMb),
-    peakRssMb: round(process.resourceUsage().maxRSS / 1e3),
+    peakRssMb: round(peakRssMb()),
     asks: report.summary.asks,
     defect,
   }),

@@ -4,6 +4,7 @@
  */
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { peakRssMb } from '../bench-support/peak-memory.ts'
 
 const startedAt = performance.now()
 let lines = 0
@@ -12,4 +13,4 @@ for await (const line of createInterface(createReadStream(process.argv[2] ?? '')
 }
 const ms = performance.now() - startedAt
 if (lines === 0) throw new Error('the log has no lines')
-process.stdout.write(`${JSON.stringify({ ms, peakRssMb: process.resourceUsage().maxRSS / 1_000 })}\n`)
+process.stdout.write(`${JSON.stringify({ ms, peakRssMb: peakRssMb() })}\n`)

@@ -73,7 +73,7 @@ async function* plainBytes(path: string, lines: LineSplitter, onNote: (note: str
 
 /** A line takes several times its size while it is read, so that a short file may not unpack to a very long one. */
 function unpackedLineBytes(fileBytes: number): number {
-  return Math.min(MAX_LINE_BYTES, Math.max(MAX_LINE_BYTES / 8, 8 * fileBytes))
+  return Math.min(MAX_LINE_BYTES, Math.max(MAX_LINE_BYTES / 16, 4 * fileBytes))
 }
 
 /** What people take for a session log, by its first bytes. */

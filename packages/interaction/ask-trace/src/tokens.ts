@@ -55,7 +55,8 @@ const KINDS = new Uint8Array(0x1_0000)
 export function plainText(text: string): string {
   const unescaped = text.includes('\\') ? text.replace(BACKSLASHES, unescapeOne) : text
   const decoded = unescaped.includes('&') ? unescaped.replace(ENTITY, decodeEntity) : unescaped
-  return decoded.normalize('NFC')
+  // Most texts are ASCII, of which normalizing would make two copies.
+  return ASCII.test(decoded) ? decoded : decoded.normalize('NFC')
 }
 
 function unescapeOne(_match: string, unicode?: string, byte?: string, control?: string): string {
