@@ -2,7 +2,7 @@
  * Why a question failed. The receipt of a nested call holds no error code, only its text, so the known texts decide.
  * @module @deepseek-ai/dsh-ask-trace/failure
  */
-import { GOAL_ROUND_ASK_DENIAL } from '@deepseek-ai/dsh-goal-round-driver'
+import { isGoalRoundDenial } from '@deepseek-ai/dsh-goal-round-driver'
 import type { DenialRule, FailedLayer } from './types.ts'
 
 /** What an approval decided; `allowed-once` is no denial. */
@@ -43,7 +43,7 @@ export interface FailureHints {
  */
 export function failureOf(receipt: string, { code, approval }: FailureHints): FailedLayer {
   const message = receipt.startsWith('Error: ') ? receipt.slice('Error: '.length) : receipt
-  if (message === GOAL_ROUND_ASK_DENIAL) return { kind: 'denied', rule: 'goal-round', message }
+  if (isGoalRoundDenial(message)) return { kind: 'denied', rule: 'goal-round', message }
   const rule = DENYING_OUTCOMES.get(approval ?? '')
   if (rule !== undefined) return { kind: 'denied', rule, message }
   const known = code ?? CODES.get(message) ?? 'UNKNOWN'

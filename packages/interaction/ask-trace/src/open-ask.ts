@@ -230,8 +230,9 @@ export class OpenAsk {
       const match = own[index]
       if (match !== undefined && match.strength !== 'none') return match
       const at = window.lastPlace(part, this.since)
-      return at === undefined
-        ? matchOf(part, { strength: 'none', reason: 'absent' }, undefined)
+      if (at === undefined) return matchOf(part, { strength: 'none', reason: 'absent' }, undefined)
+      return part.isMessage
+        ? matchOf(part, { strength: 'strong', reason: 'text' }, at)
         : matchOf(part, { strength: 'weak', reason: 'other-text' }, at)
     })
   }

@@ -380,8 +380,9 @@ describe('a question that nobody is asked', () => {
   it.each([
     ['native', 'carries'],
     ['code', 'carries'],
+    // The driver tells the model past the program that swallowed it.
     ['swallowed', 'lacks'],
-  ] as const)('is denied by the guard in a goal round: %s', async (kind, layer) => {
+  ] as const)('is denied by the guard in a goal round: %s', async (kind, outer) => {
     const swallow = 'try { await tools.ask_user_question(COLOUR) } catch { return "went on" }'
     const steps = { native: ask(), code: program(ASK_AND_RETURN), swallowed: program(swallow) }
     const asked: unknown[] = []
@@ -402,8 +403,8 @@ describe('a question that nobody is asked', () => {
         mode: kind === 'native' ? 'native' : 'nested',
         goalRound: { round: 1 },
         inner: { kind: 'denied', rule: 'goal-round', message: GOAL_ROUND_ASK_DENIAL },
-        outer: layer,
-        context: layer,
+        outer,
+        context: 'carries',
         verdict: 'denied',
         roundsSpun: 0,
       },

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest'
 import { traceLog } from '../src/index.ts'
-import { call, started } from './events.ts'
+import { asking, call, request, started } from './events.ts'
 import { DELIVERED, file, frames, HEADER, jsonl, LOST } from './log-files.ts'
 
 it('a whole log is read whole, and its session is named', async () => {
@@ -48,7 +48,7 @@ it('a log that makes the trace itself fail is refused alone', async () => {
   const normalize = vi.spyOn(String.prototype, 'normalize').mockImplementation(() => {
     throw new RangeError('Maximum call stack size exceeded')
   })
-  const trace = await traceLog(file(jsonl([HEADER, ...LOST])))
+  const trace = await traceLog(file(jsonl([HEADER, ...asking('a', 'gefragt über Farben'), ...request()])))
   normalize.mockRestore()
   expect(trace).toMatchObject({
     read: 'refused',
