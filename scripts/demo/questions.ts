@@ -96,6 +96,6 @@ export function layerRows(stock: ThreeLayers, fork: ThreeLayers): Row[] {
 
 /** Show a layer. The refusal of a question in a goal round is what is wanted, and must not look like a failure. */
 function tell(text: string): string {
-  const refusal = text.indexOf('ask_user_question is unavailable')
+  const refusal = text.indexOf('This tool is unavailable')
   return refusal < 0 ? excerpt(text) : `the refusal, as intended: ${excerpt(text.slice(refusal))}`
 }
