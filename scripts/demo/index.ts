@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { presentGoalRoundQuestion } from './goal-round-question.ts'
+import { presentIgnoredDenial } from './ignored-denial.ts'
 import { presentOutputDuringWait, presentSteerDuringWait } from './job-waits.ts'
 import { renderEnd, renderSection, type Section } from './section.ts'
 import { presentThrownAwayAnswer } from './thrown-away-answer.ts'
@@ -48,6 +49,7 @@ function say(line: string): void {
 
 const SCENARIOS = [
   compare('goal-round-question', presentGoalRoundQuestion),
+  compare('ignored-denial', presentIgnoredDenial),
   compare('thrown-away-answer', presentThrownAwayAnswer),
   compare('steer-during-wait', presentSteerDuringWait),
   compare('output-during-wait', presentOutputDuringWait),

@@ -1,10 +1,12 @@
 /** One scenario in a process of its own: prints its result as one line of JSON. */
 import { runGoalRoundQuestion } from './goal-round-question.ts'
+import { runIgnoredDenial } from './ignored-denial.ts'
 import { runOutputDuringWait, runSteerDuringWait } from './job-waits.ts'
 import { runThrownAwayAnswer } from './thrown-away-answer.ts'
 
 const scenarios: Record<string, (() => Promise<unknown>) | undefined> = {
   'goal-round-question': runGoalRoundQuestion,
+  'ignored-denial': runIgnoredDenial,
   'output-during-wait': runOutputDuringWait,
   'steer-during-wait': runSteerDuringWait,
   'thrown-away-answer': runThrownAwayAnswer,
