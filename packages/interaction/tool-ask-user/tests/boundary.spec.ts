@@ -61,11 +61,20 @@ async function start(options: HarnessOptions = {}): Promise<Scene> {
 }
 
 /** Run one goal round, in which the model makes these moves; the goal then stands at its limit. */
-async function runRound({ ctx, model, root }: Scene, ...moves: Move[]): Promise<void> {
+function runRound(scene: Scene, ...moves: Move[]): Promise<void> {
+  return runRoundTo('round-limit', scene, moves)
+}
+
+/** The same with a round that ends on a denied question. */
+function runStuckRound(scene: Scene, ...moves: Move[]): Promise<void> {
+  return runRoundTo('question-unanswered', scene, moves)
+}
+
+async function runRoundTo(code: string, { ctx, model, root }: Scene, moves: Move[]): Promise<void> {
   model.script.push(...moves)
   ctx.goals.create(root, { objective: 'Finish', maxGoalRounds: 1 })
   await until(() => ctx.goals.get(root)?.phase === 'blocked' && root.status === 'idle')
-  expect(ctx.goals.get(root)).toMatchObject({ roundsStarted: 1, blockedReason: { code: 'round-limit' } })
+  expect(ctx.goals.get(root)).toMatchObject({ roundsStarted: 1, blockedReason: { code } })
 }
 
 /** What the model's call came to, whichever way it was made: the program returns the nested call's outcome. */
@@ -89,7 +98,7 @@ describe('a root asks', () => {
 
   it.each(everyWay)('in a goal round ($mode, $answerer): the guard denies, and nobody is asked', async way => {
     const scene = await start(way)
-    await runRound(scene, asking[way.mode])
+    await runStuckRound(scene, asking[way.mode])
 
     expect(scene.human.requests).toHaveLength(0)
     expect(lastOutcome(scene.root)).toBe(GOAL_ROUND_ASK_DENIAL)
@@ -98,7 +107,7 @@ describe('a root asks', () => {
 
   it.each(everyWay)('in the turn right after a goal round ($mode, $answerer): the human is asked', async way => {
     const scene = await start(way)
-    await runRound(scene, asking[way.mode])
+    await runStuckRound(scene, asking[way.mode])
     scene.model.script.push(asking[way.mode])
     await runTurn(scene.root)
 
@@ -217,7 +226,7 @@ describe('the approval gate', () => {
     scene.ctx.on('tools/pre-execute', (exec, next) =>
       exec.name === 'ask_user_question' ? Promise.resolve({ kind: 'deny', reason: 'no questions today' }) : next(),
     )
-    await runRound(scene, asking[mode])
+    await runStuckRound(scene, asking[mode])
 
     expect(lastOutcome(scene.root)).toBe('no questions today')
     expect(scene.human.requests).toHaveLength(0)
@@ -226,7 +235,7 @@ describe('the approval gate', () => {
   it.each(modes)('approval of the question tool itself is asked for before the guard denies (%s)', async mode => {
     const scene = await start({ mode })
     const log = await guardWithApproval(scene, 'allowed-once', 'ask_user_question')
-    await runRound(scene, asking[mode])
+    await runStuckRound(scene, asking[mode])
 
     expect(log).toEqual(['approval of ask_user_question'])
     expect(lastOutcome(scene.root)).toBe(GOAL_ROUND_ASK_DENIAL)
