@@ -342,7 +342,7 @@ class AskFold implements AskTrace {
       plain,
       asks.flatMap(ask => ask.parts),
     )
-    const head = findings.some(({ strength }) => strength !== 'strong') ? placeOf(logText, excerptOf(plain)) : undefined
+    const head = findings.some(({ strength }) => strength === 'none') ? placeOf(logText, excerptOf(plain)) : undefined
     let from = 0
     for (const ask of asks) {
       const own = findings.slice(from, (from += ask.parts.length))

@@ -7,8 +7,9 @@
 import { EXIT } from './exit-code.ts'
 import { nodeProblem } from './node-version.ts'
 
-/** Ends with this code, unless a worse one is set already. */
+/** Ends with this code; says why only once, since a full disk fails every write. */
 function fail(code: number, message: string): void {
+  if (process.exitCode === code) return
   process.stderr.write(`dsh-ask-trace: ${message}\n`)
   process.exitCode = code
 }

@@ -78,6 +78,6 @@ export function weakest(matches: readonly TracedMatch[]): readonly TracedMatch[]
  * @param instead - the beginning of the text in which something was not found.
  */
 export function layerEvidence(matches: readonly TracedMatch[], instead: TracedPlace | undefined): LayerEvidence {
-  const isWhole = strengthOf(matches) === 'strong'
-  return { matches: weakest(matches), ...(isWhole || instead === undefined ? {} : { instead }) }
+  const lacks = strengthOf(matches) === 'none'
+  return { matches: weakest(matches), ...(lacks && instead !== undefined ? { instead } : {}) }
 }

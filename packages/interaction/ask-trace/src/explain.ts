@@ -18,26 +18,24 @@ import type {
 import { visible } from './visible.ts'
 
 const REASONS: Readonly<Record<MatchReason, string>> = {
-  receipt: 'the model made the call itself: its receipt is its result',
-  'user-answer': 'the question tool wrote it for this very call',
-  'withdrawn-notice': 'the question tool said for this very call that it was withdrawn',
-  'whole-item': "the question's id and the answer, in one object",
-  text: 'its text',
-  short: 'fewer than 8 characters, which may stand there for another reason',
-  'other-option': 'but an option that was not chosen stands there too',
-  'in-question': "but the question's own wording has it as well",
-  'too-few': 'but less often than it was answered',
-  'part-of-other': 'but only inside another option or answer',
-  inexact: 'but in other letters: upper and lower case, or full width',
-  'other-text': "but not in the call's own result",
-  absent: 'nowhere',
+  receipt: 'is there: the receipt is the result',
+  'user-answer': 'is there: the tool wrote it for this very call',
+  'withdrawn-notice': 'is there: the tool said that it was withdrawn',
+  'whole-item': 'is there: id and answer in one object',
+  text: 'is there: its text',
+  short: 'may be there: it has fewer than 8 characters',
+  'other-option': 'may be there: another option is there too',
+  'in-question': 'may be there: the question has it too',
+  'too-few': 'may be there: less often than it was answered',
+  'part-of-other': 'may be there: inside another option or answer',
+  inexact: 'may be there: in another case or width',
+  'other-text': "may be there: not in the call's own result",
+  absent: 'is not there',
 }
 
-const STRENGTHS = { strong: 'there', weak: 'perhaps', none: 'missing' } as const
-
-/** @returns why a match is what it is, in words. */
-export function reasonText({ strength, reason }: TracedMatch): string {
-  return `${STRENGTHS[strength]}: ${REASONS[reason]}`
+/** @returns whether a thing that was looked for is there, and why it is said to be, in words. */
+export function reasonText({ reason }: TracedMatch): string {
+  return REASONS[reason]
 }
 
 /**

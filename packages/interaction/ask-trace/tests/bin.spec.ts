@@ -44,6 +44,7 @@ it('the command says that its output cannot be written, and its exit code stays 
   const err = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   process.argv = [process.execPath, 'bin.js', file(jsonl([HEADER, ...LOST]))]
   await import('../src/bin.ts')
+  process.stdout.emit('error', Object.assign(new Error('disk full'), { code: 'ENOSPC' }))
   expect(process.exitCode).toBe(74)
   expect(err.mock.calls.join('')).toBe('dsh-ask-trace: the output cannot be written: disk full\n')
 })

@@ -36,12 +36,12 @@ describe('the evidence', () => {
       '      seq 5, tool/code-dispatch of a:code:1',
       '      | {"answers":[{"id":"q","selected":["»Blue«"]}]}',
       '  outer: lacks',
-      '    "Blue" missing: nowhere',
+      '    "Blue" is not there',
       '    what was there instead:',
       '      seq 6, tool/result of a',
       '      | asked the user',
       '  context: lacks',
-      '    "Blue" missing: nowhere',
+      '    "Blue" is not there',
       '    what was there instead:',
       '      seq 6, tool/result of a',
       '      | asked the user',
@@ -52,22 +52,23 @@ describe('the evidence', () => {
 
   it('of a delivered answer shows where it stands', () => {
     const lines = explain([...asking('a', `so: ${ANSWER}`), ...request()])
-    expect(lines).toContain('    "Blue" there: the question\'s id and the answer, in one object')
+    expect(lines).toContain('    "Blue" is there: id and answer in one object')
     expect(lines).toContain('      | so: {"answers":[{"id":"q","»selected":["Blue"]«}]}')
     expect(lines).not.toContain('    what was there instead:')
   })
 
   it('of a doubtful answer says why', () => {
     const lines = explain([...asking('a', 'Blue it is'), ...request()])
-    expect(lines).toContain('    "Blue" perhaps: fewer than 8 characters, which may stand there for another reason')
+    expect(lines).toContain('    "Blue" may be there: it has fewer than 8 characters')
     expect(lines).toContain('      | »Blue« it is')
+    expect(lines).not.toContain('    what was there instead:')
   })
 
   it('of a native question is its receipt', () => {
     const native = [stepStart(), call('a', 'ask_user_question', JSON.stringify(question())), result('a', ANSWER)]
     const lines = explain([...native, ...request()])
     expect(lines).toContain('  call a, seq 1')
-    expect(lines).toContain('    "Blue" there: the model made the call itself: its receipt is its result')
+    expect(lines).toContain('    "Blue" is there: the receipt is the result')
   })
 
   it('of a question without options and without an answer has little to show', () => {
