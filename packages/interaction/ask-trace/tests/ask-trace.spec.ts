@@ -294,6 +294,18 @@ describe('an answer that stands only in another text', () => {
     expect(verdicts([...all, ...texts.map(({ seq }) => gone(seq)), ...request()])).toEqual(['lost-in-program'])
   })
 
+  it('is found in the first of many texts, if all later ones were replaced', () => {
+    const texts = Array.from({ length: 10 }, (_, n) => ({ ...human('Blue'), seq: 100 + n }))
+    const gone = texts.slice(1).map(({ seq }) => ({ ...replacing(human('…'), seq), seq: 100 + seq }))
+    expect(verdicts([...lost, ...texts, ...gone, ...request()])).toEqual(['delivered?'])
+  })
+
+  it('was lost if the text was replaced after it had been searched', () => {
+    const long = human('word '.repeat(300_000))
+    const events = [...lost, { ...human('Blue'), seq: 100 }, long, { ...replacing(human('…'), 100), seq: 200 }]
+    expect(verdicts([...events, ...request()])).toEqual(['lost-in-program'])
+  })
+
   it('is found among more texts than are held at once', () => {
     const long = 'word '.repeat(100_000)
     const texts = [long, 'They chose Blue.', long, long, long].map(human)
@@ -551,7 +563,7 @@ describe('an older payload shape', () => {
 
   it('does not touch what was settled before, or is of another call', () => {
     const fine = [turnStart(1), ...asking('a', ANSWER)]
-    expect(verdicts([...fine, old({}), ...request()])).toEqual(['delivered'])
+    expect(layers([...fine, old({}), ...request()])).toEqual([['answered', 'carries', 'carries', 'delivered']])
     const other = [turnStart(1), call('b'), ...asking('a', ANSWER).slice(0, -1), old({ callId: 'b' })]
     expect(verdicts([...other, result('a', ANSWER), ...request()])).toEqual(['delivered'])
   })
@@ -562,6 +574,31 @@ describe('sequence numbers', () => {
     const seqs = [1, 2, 2, 5, 3, 4].map(seq => ({ type: 'step/end', seq }))
     expect(traceAsks(seqs).notes).toEqual(['seq repeats or goes back 2 times, first at seq 2'])
     expect(traceAsks([1, 2, 9].map(seq => ({ type: 'step/end', seq }))).notes).toEqual([])
+  })
+})
+
+describe('what a trace holds', () => {
+  const held = (events: readonly Event[]) => {
+    const trace = createAskTrace()
+    for (const event of events) trace.push(event)
+    return trace.heldBytes
+  }
+  const long = { ...human('word '.repeat(100_000)), seq: 9 }
+  const lost = asking('a', 'asked')
+
+  it('is some of the texts that an answer may still be looked for in', () => {
+    expect(held([...lost, long])).toBeGreaterThan(900_000)
+    expect(held([...lost, long, long, long, long, long])).toBeLessThan(2_000_000)
+  })
+
+  it('is none of them once the request was made, and no more than before', () => {
+    const before = held([...lost, ...request()])
+    expect(held([...lost, long, ...request()])).toBe(before)
+    expect(before).toBeLessThan(held(lost))
+  })
+
+  it('is the calls that have no result yet', () => {
+    expect(held([call('a'), call('b')])).toBeGreaterThan(held([call('a'), call('b'), result('b', '')]))
   })
 })
 
