@@ -380,8 +380,16 @@ describe('a write-back', () => {
 
   it('is known by its message also beside another with the same answer', () => {
     const backs = [writeBack(answerJson('Blue'), 'm1'), writeBack(answerJson('Blue'), 'm2')]
-    const events = [...twice('Blue', 'Blue'), ...backs.map(inserted), stepStart(), ...backs, chunk()]
-    expect(verdicts(events)).toEqual(['delivered-by-write-back', 'delivered-by-write-back'])
+    const queued = [turnStart(1), ...twice('Blue', 'Blue'), ...backs.map(inserted), turnEnd(1)]
+    expect(verdicts(queued)).toEqual(['awaiting-request', 'awaiting-request'])
+    expect(verdicts([...queued, stepStart(), ...backs, chunk()])).toEqual([
+      'delivered-by-write-back',
+      'delivered-by-write-back',
+    ])
+    expect(verdicts([...queued, stepStart(), ...backs.slice(1), chunk()])).toEqual([
+      'lost-in-program',
+      'delivered-by-write-back',
+    ])
   })
 
   it('in the inbox without a question changes nothing', () => {
