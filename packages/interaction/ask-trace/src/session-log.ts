@@ -82,8 +82,8 @@ const FORMATS = [
     magic: Buffer.from([0x1f, 0x8b]),
     problem: 'compressed with gzip; unpack it first (gunzip), a log is plain or zstd',
   },
-  { magic: Buffer.from('PK\u0003\u0004'), problem: 'a zip archive; unpack it first' },
-  { magic: Buffer.of(0x42, 0x5a, 0x68), problem: 'compressed with bzip2; unpack it first' },
+  { magic: Buffer.from([0x50, 0x4b, 0x03, 0x04]), problem: 'a zip archive; unpack it first' },
+  { magic: Buffer.from([0x42, 0x5a, 0x68]), problem: 'compressed with bzip2; unpack it first' },
   { magic: Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a]), problem: 'compressed with xz; unpack it first' },
 ]
 
