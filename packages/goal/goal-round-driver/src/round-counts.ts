@@ -6,9 +6,9 @@
  * | a round ends on a denied question | one more | one more |
  * | a round has a denied question, and work after it | 0 | one more |
  * | a round has no denied question | 0 | 0 |
- * | somebody interferes: a human writes, or creates, edits or resumes the goal; the round that this falls into ends | 0 | 0 |
+ * | somebody interferes: a human writes, or the goal changes; and the round that this falls into ends | 0 | 0 |
  * | a round is refused, aborted, fails, or ends at its token limit | stays | stays |
- * | a turn that is no round ends; the goal is paused | stays | stays |
+ * | a turn that is no round ends | stays | stays |
  * | a round of another goal is the next one that counts | begins at 0 | begins at 0 |
  * @module @deepseek-ai/dsh-goal-round-driver/round-counts
  */

@@ -6,15 +6,15 @@
  *
  * | the record | when |
  * | --- | --- |
- * | begins | a goal round message is claimed and the driver drives the agent; a second one in the same turn changes nothing |
- * | is void | a human message is inserted meanwhile, or was claimed in the same turn; the goal is created, edited or resumed |
+ * | begins | a goal round message is claimed; a second one in the same turn changes nothing |
+ * | is void | a human message is inserted meanwhile, or was claimed in the same turn; the goal changes |
  * | is counted, once | `turn/end` of the agent's session |
  * | is dropped, and the counts with it | `agent/session-start`; the agent is disposed; the plugin unloads |
  * @module @deepseek-ai/dsh-goal-round-driver/stuck-rounds
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
-import type { GoalBlockReason, GoalOperation, GoalRef, GoalView } from '@deepseek-ai/dsh-goal'
+import type { GoalBlockReason, GoalRef, GoalView } from '@deepseek-ai/dsh-goal'
 import type { SessionEvent } from '@deepseek-ai/dsh-session'
 import type {} from '@deepseek-ai/dsh-system-prompt'
 import { type AskGuardState, type AskWindowOwner, isHuman, isRound, watchAskWindow } from './ask-guard.ts'
@@ -31,9 +31,6 @@ export interface RoundsState extends AskGuardState {
   /** What is known of the agent's rounds, from its first one on. */
   roundCounts: RoundCounts | undefined
 }
-
-/** Changes of a goal by which somebody interferes; the others leave the counts. */
-const INTERFERING: ReadonlySet<GoalOperation> = new Set<GoalOperation>(['create', 'edit', 'resume'])
 
 /**
  * Why a goal cannot go on without an answer, if it cannot: asked before a round is reserved.
@@ -110,7 +107,7 @@ function* watchTurns(
 
   yield ctx.on('agent/inbox/claimed', ({ agent, message, turn }) => {
     if (isHuman(message)) humanTurns.set(agent, turn)
-    if (!isRound(message) || !owner.isDriving(agent)) return
+    if (!isRound(message)) return
     warnOfUnknown(agent, configured)
     const state = owner.of(agent)
     state.roundCounts ??= new RoundCounts(settings)
@@ -120,8 +117,8 @@ function* watchTurns(
   yield ctx.on('agent/inbox/inserted', ({ agent, message }) => {
     if (isHuman(message)) countsOf(agent)?.interfere(true)
   })
-  yield ctx.on('goal/changed', ({ agent, change }) => {
-    if (INTERFERING.has(change.operation)) countsOf(agent)?.interfere()
+  yield ctx.on('goal/changed', ({ agent }) => {
+    countsOf(agent)?.interfere()
   })
   yield ctx.on('session/event', (session, event) => {
     const agent = ctx.agents.get(session.id)
@@ -169,7 +166,7 @@ function record(counts: RoundCounts | undefined, { type, data }: SessionEvent): 
 
 /** End the turn of a round that asks too often, unless a human came, or it is over. */
 function endTurn(agent: Agent, counts: RoundCounts | undefined, overrun: RoundRecord): void {
-  if (counts?.record !== overrun || overrun.hasHuman || counts.overrun === overrun) return
+  if (counts?.record !== overrun || overrun.hasHuman) return
   counts.overrun = overrun
   agent.cancel({ kind: 'hook', reason: `a goal round asked ${overrun.denials} times` }, { keepInbox: true })
 }

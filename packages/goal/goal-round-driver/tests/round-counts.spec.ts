@@ -151,6 +151,13 @@ describe('rounds with a denied question in a row', () => {
     },
   )
 
+  it('begin anew when somebody interferes between two rounds', () => {
+    const { counts, run, reason } = play({ maxDeniedRounds: 2 }, 'worked')
+    counts.interfere()
+    run('worked')
+    expect(reason()).toBeUndefined()
+  })
+
   it('never end it where the limit is 0', () => {
     expect(play({ maxDeniedRounds: 0 }, ...worked(20)).reason()).toBeUndefined()
   })

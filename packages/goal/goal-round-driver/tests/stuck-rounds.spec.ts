@@ -99,6 +99,8 @@ interface Options {
   readonly mode?: 'native' | 'code' | undefined
   readonly maxGoalRounds?: number
   readonly blockedAfterConsecutiveRounds?: number
+  /** Called before the plugin is loaded. */
+  readonly early?: (ctx: Context) => void
   /** Called before the goal is created. */
   readonly prepare?: (world: World) => void | Promise<void>
 }
@@ -117,7 +119,7 @@ interface World {
 
 async function createWorld(
   script: Script,
-  { config, mode = 'native', blockedAfterConsecutiveRounds = 3 }: Options,
+  { config, mode = 'native', blockedAfterConsecutiveRounds = 3, early }: Options,
 ): Promise<World> {
   const ctx = createContext()
   const warnings: string[] = []
@@ -145,6 +147,7 @@ async function createWorld(
   await ctx.plugin(toolAskUser)
   for (const name of ['work', 'fail']) ctx.tools.register(workTool(name, false))
   ctx.tools.register(workTool('look', true))
+  early?.(ctx)
   const plugin = await ctx.plugin(driver, config)
   const { agent } = await ctx.agents.create({
     sessionId: SessionId('agent'),
@@ -414,6 +417,28 @@ describe('a denial', () => {
     expect(results(world.agent)[0]).toContain('the human hung up')
   })
 
+  it('is none if somebody else answered in place of the tool', async () => {
+    const world = await createWorld((step, round) => (round === 1 && step <= 2 ? ask : 'Done.'), {
+      early: ctx => {
+        ctx.on('tools/execute', (exec, next) => {
+          if (exec.name !== ask.name) return next()
+          const value = { answers: [{ id: 'q1', selected: ['no'] }] }
+          return Promise.resolve({ isError: false, value, content: [] })
+        })
+      },
+    })
+    let isDone = false
+    world.ctx.on('tools/result', () => {
+      if (!isDone) world.agent.steer(message('ask me'))
+      isDone = true
+      return undefined
+    })
+    world.create(1)
+    await atRest(world)
+    expect(results(world.agent)[1]).toContain('"selected":["no"]')
+    expect(world.warnings).toEqual([])
+  })
+
   it('is none outside the calls of the round: a plugin that asks in its name leaves no trace', async () => {
     const world = await play(step => (step === 1 ? call('look') : 'Done.'), {
       maxGoalRounds: 4,
@@ -462,16 +487,20 @@ describe('a denial', () => {
     )
   })
 
-  it('says so, too, once the goal is gone', async () => {
+  it.each(['gone', 'another'])('says so, too, once the goal is %s', async state => {
     const script: Script = step => (step <= 2 ? ask : 'Which database?')
     const world = await createWorld(script, {})
+    let isDone = false
     world.ctx.on('tools/result', () => {
-      if (world.ctx.goals.get(world.agent) !== undefined) world.ctx.goals.clear(world.agent, world.goal())
+      if (isDone) return undefined
+      isDone = true
+      world.ctx.goals.clear(world.agent, world.goal())
+      if (state === 'another') world.create(1)
       return undefined
     })
     world.create()
     await eventually(() => {
-      expect(eventsOf(world.agent, 'turn/end')).toHaveLength(1)
+      expect(eventsOf(world.agent, 'turn/end')).not.toHaveLength(0)
     })
     expect(results(world.agent)[1]).toContain('no longer active')
   })
@@ -541,6 +570,20 @@ describe('a denial that a program swallows', () => {
         ctx.on('tools/post-execute', (exec, _result, next) =>
           exec.name === 'run_code' ? Promise.resolve({ kind: 'accept', content: [] }) : next(),
         )
+      },
+    })
+    expect(relayed(world.agent)).toEqual([GOAL_ROUND_ASK_DENIAL])
+  })
+
+  it('does so where a hook that was there before the plugin takes it out', async () => {
+    const world = await play(oneRound(runCode('return await ask().catch(error => error.message)')), {
+      mode: 'code',
+      maxGoalRounds: 1,
+      early: ctx => {
+        ctx.on('tools/post-execute', async (exec, _result, next) => {
+          const decision = await next()
+          return exec.name === 'run_code' ? { kind: 'accept', content: [] } : decision
+        })
       },
     })
     expect(relayed(world.agent)).toEqual([GOAL_ROUND_ASK_DENIAL])
@@ -662,7 +705,16 @@ describe('somebody who interferes', () => {
     expect(world.human).toHaveBeenCalledTimes(1)
   })
 
-  it('leaves the counts by a pause, which the resume clears', async () => {
+  it('makes it void, though a hook denies its question', async () => {
+    const world = await createWorld(everyRound, {})
+    refuse(world, 'ask_user_question')
+    world.agent.inject(message('by the way'))
+    world.create()
+    await atRest(world)
+    expect(world.goal()).toMatchObject({ ...UNANSWERED, roundsStarted: 4 })
+  })
+
+  it('clears the counts by a resume', async () => {
     const world = await play(everyRound, {
       prepare: ({ ctx, agent, goal }) => {
         ctx.on('agent/turn-stopping', () => {
@@ -727,6 +779,16 @@ describe('a turn that asks too often', () => {
     expect(world.agent.inbox.nextTurn).toHaveLength(1)
   })
 
+  it('says nothing of the rounds that follow a resume', async () => {
+    const world = await createWorld((_step, round) => (round === 1 ? ask : 'Done.'), { config })
+    world.create(3)
+    await atRest(world)
+    expect(world.goal()).toMatchObject({ ...UNANSWERED, roundsStarted: 1 })
+    world.ctx.goals.resume(world.agent, world.goal())
+    await atRest(world)
+    expect(world.goal()).toMatchObject({ roundsStarted: 3, blockedReason: { code: 'round-limit' } })
+  })
+
   it('goes on when a human comes in that moment', async () => {
     const world = await createWorld((step, round) => (round === 1 && step <= 3 ? ask : 'Done.'), { config })
     let denials = 0
@@ -752,6 +814,7 @@ describe('a turn that asks too often', () => {
     world.create()
     await atRest(world)
     expect(world.goal().phase).toBe('complete')
+    expect(world.warnings).toEqual([])
   })
 
   it('leaves another goal alone', async () => {
@@ -770,6 +833,21 @@ describe('a turn that asks too often', () => {
     await atRest(world)
     // A turn that was cancelled pauses the goal that goes on behind it.
     expect(world.goal()).toMatchObject({ objective: 'the next thing', phase: 'paused' })
+  })
+
+  it('is over when another round has come in that moment', async () => {
+    const world = await createWorld(step => (step <= 3 ? ask : 'Done.'), { config })
+    const cancel = vi.spyOn(world.agent, 'cancel')
+    let denials = 0
+    world.ctx.on('tools/result', () => {
+      denials += 1
+      const next = message('round', { kind: 'goal', goalId: world.goal().id, revision: 1, round: 2 })
+      if (denials === 3) emitAgentEvent(world.ctx, world.agent, 'agent/inbox/claimed', { message: next, turn: 2 })
+      return undefined
+    })
+    world.create(1)
+    await atRest(world)
+    expect(cancel).not.toHaveBeenCalled()
   })
 
   it('is disarmed where the goal cannot be blocked', async () => {
@@ -874,6 +952,13 @@ describe('the driver', () => {
       ctx.emit('session/event', { id } as never, end as SessionEvent)
     }
     expect(state.roundCounts?.record?.messageId).toBe(round.id)
+    for (const data of [message('beside it'), round]) {
+      ctx.emit('session/event', agent.session, { type: 'user/message', data } as SessionEvent)
+      expect(state.roundCounts?.record?.isAdmitted).toBe(data === round)
+    }
+    emitAgentEvent(ctx, agent, 'agent/session-start', { source: 'clear' })
+    expect(state.roundCounts).toBeUndefined()
+    emitAgentEvent(ctx, agent, 'agent/inbox/claimed', { message: round, turn: 2 })
     state.roundCounts = undefined
     const { signal } = new AbortController()
     const { content } = await ctx.tools.execute({
