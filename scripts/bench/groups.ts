@@ -1,4 +1,5 @@
 /** What the bench measures, group by group, and what each figure means. */
+import { ASKING_MODELS } from './asking-models.ts'
 import type { Chat } from './chatty-job.ts'
 import { measure, measureLeast } from './measure.ts'
 import { PLANES, type Plane } from './planes.ts'
@@ -108,6 +109,35 @@ async function questions(): Promise<Group> {
       },
     ],
   }
+}
+
+async function askingModels(): Promise<Group> {
+  const { stock, ours } = await measure('asking-models', 'stock', 'ours')
+  const rows = ASKING_MODELS.flatMap(({ name, mode }, index): Row[] => {
+    const [before, now] = [stock[index], ours[index]]
+    const absent = (run: typeof now) =>
+      run && `${run.absent.rounds} / ${run.absent.requests} / ${endOf(run.absent.end)}`
+    return [
+      { what: `${name} (${mode})`, unit: 'rounds', stock: before?.answers.rounds, ours: now?.answers.rounds },
+      { what: '', unit: 'requests', stock: before?.answers.requests, ours: now?.answers.requests },
+      { what: '', unit: 'characters', stock: before?.answers.characters, ours: now?.answers.characters },
+      { what: '', unit: 'questions put', stock: before?.answers.questions, ours: now?.answers.questions },
+      { what: '', unit: 'end', stock: endOf(before?.answers.end), ours: endOf(now?.answers.end) },
+      { what: '… nobody there', unit: 'rounds / requests / end', stock: absent(before), ours: absent(now) },
+    ]
+  })
+  return {
+    title: 'Models that ask in every round and never block the goal',
+    setting:
+      'The default configuration, a cap of 256 rounds, 4 where the model loops (50 questions in a turn). A human answers every'
+      + ' question at once, and in the last line of each model nobody ever does. Characters: all requests, with system prompt'
+      + ' and tools.',
+    rows,
+  }
+}
+
+function endOf(end: string | undefined): string | undefined {
+  return end?.replace(/:.*/, '')
 }
 
 async function guardCost(): Promise<Group> {
@@ -237,6 +267,7 @@ export const GROUPS = [
   chattyJobs,
   characters,
   questions,
+  askingModels,
   guardCost,
   oneWait,
   manyWaits,

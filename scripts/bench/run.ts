@@ -1,6 +1,7 @@
 /** One measurement of one plane in a process of its own: prints its result as one line of JSON. */
 import { runGoalRoundQuestion } from '../demo/goal-round-question.ts'
 import { runThrownAwayAnswer } from '../demo/thrown-away-answer.ts'
+import { measureAskingModels } from './asking-models.ts'
 import { measureBashWaits } from './bash-waits.ts'
 import { measureCharacters } from './characters.ts'
 import { measureChattyJobs } from './chatty-job.ts'
@@ -13,6 +14,7 @@ import { measureManyWaits, measureOneWait } from './waits.ts'
 import { measureWakes } from './wakes.ts'
 
 const measurements = {
+  'asking-models': measureAskingModels,
   'bash-waits': measureBashWaits,
   characters: measureCharacters,
   'chatty-jobs': measureChattyJobs,

@@ -122,7 +122,7 @@ function* watchTurns(
   })
   yield ctx.on('session/event', (session, event) => {
     const agent = ctx.agents.get(session.id)
-    if (agent?.session === session) record(countsOf(agent), event)
+    if (agent?.session === session) recordEvent(countsOf(agent), event)
   })
   yield ctx.on('agent/session-start', ({ agent }) => {
     const state = owner.peek(agent)
@@ -141,7 +141,7 @@ function warnOfUnknown(agent: Agent, names: Set<string>): void {
 }
 
 /** Only marks: from inside `session/event`, touching that session throws. */
-function record(counts: RoundCounts | undefined, { type, data }: SessionEvent): void {
+function recordEvent(counts: RoundCounts | undefined, { type, data }: SessionEvent): void {
   const open = counts?.record
   if (counts === undefined || open === undefined) return
   switch (type) {
