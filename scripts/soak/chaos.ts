@@ -4,6 +4,7 @@ import type { Agent } from '@deepseek-ai/dsh-agent'
 import type { JobHooks, JobOutcome } from '@deepseek-ai/dsh-jobs'
 import { createUserMessage } from '@deepseek-ai/dsh-llm'
 import { count, type Counts } from './counts.ts'
+import { KEEP_ASKING } from './model.ts'
 import type { Random } from './random.ts'
 import type { Reloadable, World } from './world.ts'
 
@@ -110,6 +111,13 @@ const ACTIONS = {
     happen(world, agent, random) {
       clearGoal(world, agent)
       world.ctx.goals.create(agent, { objective: 'Wander about', maxGoalRounds: random.int(1, 5) })
+    },
+  },
+  'asking goal': {
+    weight: 4,
+    happen(world, agent) {
+      clearGoal(world, agent)
+      world.ctx.goals.create(agent, { objective: KEEP_ASKING, maxGoalRounds: 256 })
     },
   },
   'clear the goal': { weight: 3, happen: clearGoal },

@@ -1,6 +1,6 @@
 /** What happened in a run, counted by name. */
 import type { Context } from '@deepseek-ai/cordis'
-import { GOAL_ROUND_ASK_DENIAL } from '@deepseek-ai/dsh-goal-round-driver'
+import { GOAL_ROUND_DENIAL_PREFIX } from '@deepseek-ai/dsh-goal-round-driver'
 import type { SessionEvent } from '@deepseek-ai/dsh-session'
 import { textOf } from '../demo/runtime.ts'
 
@@ -13,7 +13,7 @@ export function count(counts: Counts, what: string): void {
 }
 
 const TEXTS: [text: string, what: string][] = [
-  [GOAL_ROUND_ASK_DENIAL, 'results: question denied in a round'],
+  [GOAL_ROUND_DENIAL_PREFIX, 'results: question denied in a round'],
   ['STEER_PREEMPTED', 'results: wait woken by a steer'],
   ['JOB_OUTPUT_RESUMED', 'results: wait woken by output'],
 ]
@@ -38,6 +38,10 @@ function namesOf(event: SessionEvent): string[] {
       const result = textOf(event.data.message.content)
       return ['results', ...TEXTS.flatMap(([text, what]) => (result.includes(text) ? [what] : []))]
     }
+    case 'goal/change':
+      return event.data.operation === 'block' && event.data.goal.blockedReason?.code === 'question-unanswered'
+        ? ['goals ended at a question']
+        : []
     case 'user/message': {
       const { source } = event.data
       if (source.kind === 'goal') return source.round > 0 ? ['goal rounds'] : []

@@ -6,7 +6,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { runChaos } from './chaos.ts'
-import { askInRound, askInTurn, listeners, openWaits, resources, surplus, type Tally } from './leftovers.ts'
+import {
+  askInRound,
+  askInTurn,
+  listeners,
+  openWaits,
+  resources,
+  roundsUntilUnanswered,
+  surplus,
+  type Tally,
+} from './leftovers.ts'
 import { judgeMemory, takeSample, TOLERANCE, type Sample } from './memory.ts'
 import { Random } from './random.ts'
 import { countEvents, type Counts } from './counts.ts'
@@ -58,12 +67,14 @@ async function calm(world: World): Promise<void> {
   }
 }
 
-/** After the chaos: an agent's question goes through outside a goal round, and only there; no wait is open. */
+/** After the chaos: a question goes through outside a goal round only; a goal that only asks ends; no wait is open. */
 async function checkAgents(world: World, faults: Faults): Promise<void> {
   for (const agent of [...world.agents].slice(0, CHECKED_AGENTS)) {
     const expected = ['let through', 'denied by the guard', 'let through']
     const found = [await askInTurn(agent), await askInRound(world, agent), await askInTurn(agent)]
     if (found.join() !== expected.join()) faults.push(`${agent.id}: asks were ${found.join(', ')}`)
+    const rounds = await roundsUntilUnanswered(world, agent)
+    if (rounds !== 3) faults.push(`${agent.id}: a goal that only asks took ${rounds} rounds`)
   }
   const waits = openWaits(world)
   if (waits > 0) faults.push(`${world.mode}: ${waits} waits are open`)

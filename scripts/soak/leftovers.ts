@@ -1,10 +1,10 @@
 /** What could be left behind: listeners, timers and other handles, waits, guards, agents. */
 import type { Context } from '@deepseek-ai/cordis'
-import { GOAL_ROUND_ASK_DENIAL } from '@deepseek-ai/dsh-goal-round-driver'
+import { GOAL_ROUND_DENIAL_PREFIX } from '@deepseek-ai/dsh-goal-round-driver'
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import { createUserMessage } from '@deepseek-ai/dsh-llm'
 import { eventsOf, textOf } from '../demo/runtime.ts'
-import { CHECK_ASK } from './model.ts'
+import { CHECK_ASK, KEEP_ASKING } from './model.ts'
 import type { World } from './world.ts'
 
 /** How many there are of each kind, by name. */
@@ -52,7 +52,7 @@ function outcomeSince(agent: Agent, seq: number): AskOutcome {
   ]
     .filter(({ event }) => event.seq >= seq)
     .map(({ content }) => textOf(content))
-  if (texts.some(text => text.includes(GOAL_ROUND_ASK_DENIAL))) return 'denied by the guard'
+  if (texts.some(text => text.includes(GOAL_ROUND_DENIAL_PREFIX))) return 'denied by the guard'
   // Whether the human then answers or hangs up does not matter here.
   return texts.some(text => text.includes('this') || text.includes('hung up')) ? 'let through' : 'no question'
 }
@@ -75,17 +75,33 @@ export async function askInTurn(agent: Agent): Promise<AskOutcome> {
  * @param agent - the agent.
  * @returns what came of it.
  */
-export async function askInRound({ ctx }: World, agent: Agent): Promise<AskOutcome> {
+export async function askInRound(world: World, agent: Agent): Promise<AskOutcome> {
   const { seq } = agent.session
+  await runGoal(world, agent, CHECK_ASK, 1)
+  return outcomeSince(agent, seq)
+}
+
+/**
+ * Let an idle agent ask in every round of a goal.
+ * @param world - the agent's world.
+ * @param agent - the agent.
+ * @returns the rounds after which the goal is blocked for its question; none, if it ends for another reason.
+ */
+export async function roundsUntilUnanswered(world: World, agent: Agent): Promise<number> {
+  await runGoal(world, agent, KEEP_ASKING, 10)
+  const goal = world.ctx.goals.get(agent)
+  return goal?.blockedReason?.code === 'question-unanswered' ? goal.roundsStarted : 0
+}
+
+async function runGoal({ ctx }: World, agent: Agent, objective: string, maxGoalRounds: number): Promise<void> {
   const goal = ctx.goals.get(agent)
   if (goal !== undefined) ctx.goals.clear(agent, goal)
   const { promise: blocked, resolve }: PromiseWithResolvers<void> = Promise.withResolvers()
   const stop = ctx.on('goal/changed', payload => {
     if (payload.agent === agent && ctx.goals.get(agent)?.phase !== 'active') resolve()
   })
-  ctx.goals.create(agent, { objective: CHECK_ASK, maxGoalRounds: 1 })
+  ctx.goals.create(agent, { objective, maxGoalRounds })
   await blocked
   stop()
   await agent.whenIdle()
-  return outcomeSince(agent, seq)
 }

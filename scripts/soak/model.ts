@@ -8,6 +8,9 @@ import type { Random } from './random.ts'
 /** A user message, or a goal, that makes the model ask at once: whether it may is what the result shows. */
 export const CHECK_ASK = 'Ask me now.'
 
+/** A goal in each of whose rounds the model asks, and does nothing else, whatever it is told. */
+export const KEEP_ASKING = 'Keep asking me.'
+
 const COMMANDS = [
   'sleep 0.2; echo done',
   'for i in 1 2 3 4 5 6 7 8 9 10; do echo line $i; echo error $i >&2; sleep 0.1; done',
@@ -64,8 +67,9 @@ export function randomModel(random: Random, mode: ToolPresentationMode, isRestin
   const present = (call: Call, keep: boolean): Reply => (mode === 'code' ? asProgram(call, keep) : call)
   return (request: GenerateOptions): Reply => {
     const last = lastText(request)
-    if (last === CHECK_ASK || last.includes(`Objective: ${JSON.stringify(CHECK_ASK)}`))
-      return present({ name: 'ask_user_question', args: QUESTIONS }, true)
+    const isFor = (objective: string) => last.includes(`Objective: ${JSON.stringify(objective)}`)
+    if (last === CHECK_ASK || isFor(CHECK_ASK)) return present({ name: 'ask_user_question', args: QUESTIONS }, true)
+    if (isFor(KEEP_ASKING)) return present({ name: 'ask_user_question', args: QUESTIONS }, random.chance(0.5))
     if (isResting() || random.chance(0.35)) return 'That is all.'
     const context = request.messages.slice(-8).map(message => textOf(message.content))
     return present(randomCall(random, context.join('\n')), random.chance(0.5))
