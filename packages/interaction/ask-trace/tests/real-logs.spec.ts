@@ -377,6 +377,7 @@ describe('a question that nobody is asked', () => {
     expect(report.asks).toMatchObject([{ inner: { kind: 'denied', rule: 'delegated-caller' }, verdict: 'denied' }])
   })
 
+  // The driver tells the model of a denial that the program swallowed.
   it.each([
     ['native', 'carries'],
     ['code', 'carries'],
