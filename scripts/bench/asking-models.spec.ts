@@ -17,6 +17,7 @@ const EXPECTED: Record<string, [rounds: number, requests: number, end: RegExp]> 
   'asks, then looks (code)': [10, 20, UNANSWERED],
   'loops on it (native)': [1, 20, UNANSWERED],
   'loops on it (code)': [1, 1, UNANSWERED],
+  'asks in its text (native)': [256, 256, /^round-limit/],
 }
 
 const nameOf = ({ name, mode }: AskingModel) => `${name} (${mode})`

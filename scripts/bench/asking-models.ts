@@ -80,7 +80,7 @@ const COMPLETE = `const { goal } = await tools.get_goal({})
 await tools.update_goal({ goal_id: goal.id, revision: goal.revision, action: 'complete' })
 return 'complete'`
 
-/** The models, in the order of the table. */
+/** The models, in the order of the table. The last one's questions are no calls, and nothing can deny them. */
 export const ASKING_MODELS: readonly AskingModel[] = [
   {
     name: 'obeys: takes a default',
@@ -144,6 +144,7 @@ export const ASKING_MODELS: readonly AskingModel[] = [
       runCode(`for (let n = 0; n < ${LOOPS}; n++) await ${ASK}.catch(() => undefined)\nreturn "asked"`, 'ask'),
     ),
   },
+  { name: 'asks in its text', mode: 'native', maxGoalRounds: CAP, reply: () => 'Which database shall it use?' },
 ]
 
 const lookTool = defineTool({
