@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readlinkSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { loadProfile as load } from '@deepseek-ai/dsh-app-boot'
+import { boot as bootOnce, loadProfile as load } from '@deepseek-ai/dsh-app-boot'
 
 export * from '@deepseek-ai/dsh-app-boot'
 
@@ -18,6 +18,31 @@ export function healProfilesModuleFallback() {}
 export const loadProfile = (...args) => {
   const profile = load(...args)
   return { ...profile, dir: linkTo(profile.dir) }
+}
+
+/**
+ * Each start writes the root of its profile anew, an empty list, and for a moment there is nothing in the file. A start
+ * that reads it just then, before it has mounted anything, reads it again.
+ * @type {typeof bootOnce}
+ */
+export const boot = async (...args) => {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      return await bootOnce(...args)
+    } catch (error) {
+      if (attempt === 5 || !isInvalidFile(error)) throw error
+    }
+}
+
+/**
+ * @param {unknown} error
+ * @returns {boolean} whether it was caused by a file that is no list
+ */
+function isInvalidFile(error) {
+  if (!(error instanceof Error)) return false
+  return (
+    (error.name === 'ConfigFileError' && 'stage' in error && error.stage === 'validate') || isInvalidFile(error.cause)
+  )
 }
 
 /**
