@@ -141,6 +141,21 @@ describe('scripts/install-into-dsh', { timeout: 180_000 }, () => {
     expect(contentOf(folder)).toEqual(before)
   })
 
+  it('refuses a profile whose settings make pnpm bring a copy of every peer', async () => {
+    await using home = await makeHome()
+    const folder = await makeProfile(home, 'one')
+    writeFileSync(join(folder, 'pnpm-workspace.yaml'), 'autoInstallPeers: true\n')
+    const before = contentOf(folder)
+
+    const { exitCode, stderr } = installIntoDsh(home, ['--profile', 'one', '--dsh', stockDsh])
+
+    expect(exitCode).toBe(2)
+    expect(stderr).toMatch(
+      /has a copy of @deepseek-ai\/[^]*write `autoInstallPeers: false` into the pnpm-workspace.yaml/,
+    )
+    expect(contentOf(folder)).toEqual(before)
+  })
+
   it.each<[string, (home: Home) => readonly string[], string]>([
     ['an unknown option', () => ['--prefix', 'x'], "Unknown option '--prefix'"],
     ['a home without profiles', () => [], 'has no profile yet: name one'],

@@ -6,16 +6,15 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, sep } from 'node:path'
+import { initProfile } from '@deepseek-ai/dsh-app-boot'
 import { resolveDshHome } from '@deepseek-ai/dsh-home-paths'
 import { readJson, root } from '../packages/pack.ts'
 import { Cli, findCli } from './cli.ts'
 import { readOptions, USAGE } from './options.ts'
-import { admit, COMPANION_NAMES, fullName, OWN_NAMES, ownManifests, packInstalled, packOwn } from './packages.ts'
+import { admit, COMPANION_NAMES, OWN_NAMES, ownManifests, packInstalled, packOwn } from './packages.ts'
 import { probe, type Loaded } from './probe.ts'
 import { Problem } from './problem.ts'
 import { addTarballs, changing, dropUnusedTarballs, installedIn, profilesOf, TARBALLS } from './profile.ts'
-
-const STAYS = fullName('user-questions')
 
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2))
@@ -53,19 +52,21 @@ function install(cli: Cli, profile: string, home: string, tarballs: string, own:
   const folder = join(home, 'profiles', profile)
   const [before, now] = changing(folder, () => {
     const before = probe(cli, profile, OWN_NAMES)
+    // The settings that the CLI gives a new profile: a profile made by hand would get a copy of every peer.
+    initProfile(folder, [])
     const specs = addTarballs(folder, [...own, ...packCompanions(home, tarballs)])
     plugin(cli, profile, 'add', '--prefer-offline', ...specs)
     dropUnusedTarballs(folder)
-    const now = probe(cli, profile, [...OWN_NAMES, ...COMPANION_NAMES, STAYS])
+    const now = probe(cli, profile, [...OWN_NAMES, ...COMPANION_NAMES])
     assertInstalled(now, folder)
     return [before, now]
   })
   say(`in ${folder}, ${cli.path} now loads:`)
-  for (const { name, version } of now.filter(({ name }) => name !== STAYS)) {
+  for (const { name, version } of now) {
     const was = before.find(loaded => loaded.name === name)?.version
     say(`  ${name} ${version}${was === undefined || was === version ? '' : `, before ${was}`}`)
   }
-  say(`written there: package.json, pnpm-lock.yaml, node_modules and ${TARBALLS}`)
+  say(`written there: package.json, pnpm-lock.yaml, pnpm-workspace.yaml, node_modules and ${TARBALLS}`)
 }
 
 /** Takes the packages out of one profile. */
@@ -80,7 +81,7 @@ function remove(cli: Cli, profile: string, home: string): void {
     plugin(cli, profile, 'remove', ...names)
     dropUnusedTarballs(folder)
     const now = probe(cli, profile, names)
-    const left = now.filter(loaded => isIn(loaded, folder))
+    const left = now.filter(loaded => isIn(loaded.folder, folder))
     if (left.length > 0) throw new Problem(`the CLI still loads ${left.map(({ folder }) => folder).join(', ')}`)
     return now
   })
@@ -100,17 +101,20 @@ function plugin(cli: Cli, profile: string, command: string, ...args: string[]): 
 }
 
 function assertInstalled(loaded: readonly Loaded[], folder: string): void {
-  const wrong = loaded.filter(found => isIn(found, folder) !== (found.name !== STAYS))
-  for (const found of wrong)
-    throw new Problem(
-      found.name === STAYS
-        ? `${folder} has a copy of ${STAYS}, of which there must be one in a process: take it out`
-        : `the CLI loads ${found.name} from ${found.folder}, not from ${folder}`,
-    )
+  const names = loaded.map(({ name }) => name)
+  for (const { name, folder: found, peers } of loaded) {
+    if (!isIn(found, folder)) throw new Problem(`the CLI loads ${name} from ${found}, not from ${folder}`)
+    const copy = peers.find(peer => !names.includes(peer.name) && isIn(peer.folder, folder))
+    if (copy !== undefined)
+      throw new Problem(
+        `${folder} has a copy of ${copy.name}, of which there must be one in a process: take it out;`
+          + ' if pnpm brought it, write `autoInstallPeers: false` into the pnpm-workspace.yaml there',
+      )
+  }
 }
 
-/** Whether a package comes from a profile's own modules. */
-function isIn({ folder }: Loaded, profile: string): boolean {
+/** Whether a package's folder is in a profile's own modules. */
+function isIn(folder: string, profile: string): boolean {
   return folder.startsWith(join(realpathSync(profile), 'node_modules', sep))
 }
 

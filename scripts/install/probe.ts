@@ -16,6 +16,8 @@ export interface Loaded {
   readonly version: string
   /** Where it really is, without symlinks. */
   readonly folder: string
+  /** Where it finds each of its peers. */
+  readonly peers: readonly { readonly name: string; readonly folder: string }[]
 }
 
 /**
