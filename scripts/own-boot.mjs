@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readlinkSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { boot as bootOnce, loadProfile as load } from '@deepseek-ai/dsh-app-boot'
 
 export * from '@deepseek-ai/dsh-app-boot'
@@ -22,7 +23,7 @@ export const loadProfile = (...args) => {
 
 /**
  * Each start writes the root of its profile anew, an empty list, and for a moment there is nothing in the file. A start
- * that reads it just then, before it has mounted anything, reads it again.
+ * that reads it just then, before it has mounted anything, reads it again, after a moment.
  * @type {typeof bootOnce}
  */
 export const boot = async (...args) => {
@@ -31,6 +32,7 @@ export const boot = async (...args) => {
       return await bootOnce(...args)
     } catch (error) {
       if (attempt === 5 || !isInvalidFile(error)) throw error
+      await pause(100)
     }
 }
 
