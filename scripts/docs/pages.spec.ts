@@ -1,4 +1,7 @@
-/** The pages of this repository: their links lead somewhere, and a page and its translation have the same outline. */
+/**
+ * The pages of this repository: their links lead somewhere, those for users have a translation, and a page and its
+ * translation have the same outline.
+ */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -12,6 +15,7 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
 })
 const pages = files.split('\n').filter(file => file !== '' && existsSync(join(root, file)))
 const translations = pages.filter(page => page.endsWith('.zh.md'))
+const forUsers = ['README.md', 'docs/job-waits.md', 'docs/goal-rounds-and-questions.md', 'docs/reading-a-trace.md']
 
 function read(page: string) {
   return readPage(readFileSync(join(root, page), 'utf8'))
@@ -43,7 +47,13 @@ describe('the links of', () => {
   }
 })
 
-describe.skipIf(translations.length === 0)('the translation', () => {
+describe('the page for users', () => {
+  it.each(forUsers)('%s has a translation', page => {
+    expect(translations).toContain(page.replace(/\.md$/, '.zh.md'))
+  })
+})
+
+describe('the translation', () => {
   it.each(translations)('%s has the headings and the blocks of its original, and they link each other', translation => {
     const original = translation.replace('.zh.md', '.md')
     const [there, here] = [read(original), read(translation)]
@@ -51,5 +61,12 @@ describe.skipIf(translations.length === 0)('the translation', () => {
     expect(here.code).toEqual(there.code)
     expect(here.links[0]).toBe(basename(original))
     expect(there.links[0]).toBe(basename(translation))
+  })
+
+  it.each(translations)('%s leads to other translations where there are some', translation => {
+    const [, ...others] = read(translation).links
+    const translated = (link: string) =>
+      translations.includes(join(dirname(translation), link.replace(/\.md(#.*)?$/, '.zh.md')))
+    expect(others.filter(link => /(?<!\.zh)\.md(#|$)/.test(link) && translated(link))).toEqual([])
   })
 })
