@@ -13,8 +13,8 @@ export default defineConfig({
   resolve: { alias: sourceAliases(import.meta.dirname) },
   test: {
     // Tests wait for conditions, not for times: the limit is for what hangs, on a busy machine too.
-    // They wait more than they compute: vitest's one worker on a machine with two cores is too few.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // They wait more than they compute: vitest's one worker on a machine with two cores is too few, and two leave it idle.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     testTimeout: hunting ? 90_000 : 30_000,
     hookTimeout: 30_000,
     setupFiles: hunting ? ['scripts/hunt/setup.ts'] : [],
