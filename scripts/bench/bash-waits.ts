@@ -42,8 +42,7 @@ export async function measureBashWaits(plane: Plane): Promise<BashWaits> {
   }
   await delay(WARM_UP_MS)
   const cpu = await cpuPercent()
-  // The service ends the processes, and with them the waits.
-  await ctx.fiber.dispose()
-  await Promise.allSettled(waits)
+  // The service ends the processes, and with them the waits; those of the poll fail meanwhile.
+  await Promise.all([Promise.allSettled(waits), ctx.fiber.dispose()])
   return { waits: waits.length, cpu }
 }

@@ -28,10 +28,10 @@ export interface PolledResult {
  * Wait for the end of a job, or until a second after output or a steer was seen.
  * @param jobs - the published registry.
  * @param wait - the job, and for how long.
- * @returns the output and the job.
+ * @returns the output and the job; rejects when the registry does not know the job any more.
  */
 export function pollWait(jobs: JobRegistry, { id, agent, timeoutMs, signal }: PolledWait): Promise<PolledResult> {
-  const { promise, resolve } = Promise.withResolvers<PolledResult>()
+  const { promise, resolve, reject } = Promise.withResolvers<PolledResult>()
   const startedAt = performance.now()
   let text = ''
   let triggeredAt = Infinity
@@ -46,7 +46,14 @@ export function pollWait(jobs: JobRegistry, { id, agent, timeoutMs, signal }: Po
     clearInterval(timer)
     resolve({ text, job })
   }
-  const timer = setInterval(look, POLL_MS)
+  const timer = setInterval(() => {
+    try {
+      look()
+    } catch (error) {
+      clearInterval(timer)
+      reject(error)
+    }
+  }, POLL_MS)
   return promise
 }
 
