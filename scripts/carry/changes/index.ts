@@ -1,0 +1,7 @@
+/**
+ * Every change that is carried, in the order of its commits.
+ * @module
+ */
+import type { Change } from '../change.ts'
+
+export const CHANGES: readonly Change[] = []

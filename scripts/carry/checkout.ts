@@ -1,0 +1,69 @@
+/**
+ * A checkout of the harness: what must hold before anything is carried onto it, and its files as they are committed.
+ * @module
+ */
+import { realpathSync } from 'node:fs'
+import { Git } from './git.ts'
+import { Refusal } from './refusal.ts'
+
+/** A regular file, as `git ls-tree` shows its mode. A link is not followed. */
+const REGULAR = /^100(644|755) blob /
+
+/** A clean git work tree. It is read at the commit that is checked out, never from the files themselves. */
+export class Checkout {
+  readonly git: Git
+  /** The commit that is checked out. */
+  readonly head: string
+
+  private constructor(git: Git, head: string) {
+    this.git = git
+    this.head = head
+  }
+
+  /**
+   * Open the checkout in a folder.
+   * @param folder - the root of a git work tree.
+   * @returns the checkout.
+   * @throws Refusal if it is none, or has changes that are not committed.
+   */
+  static open(folder: string): Checkout {
+    const git = new Git(folder)
+    const root = attempt(() => git.run(['rev-parse', '--show-toplevel']))
+    if (root === undefined) throw new Refusal(`${folder}: no git work tree`)
+    if (realpathSync(root) !== realpathSync(folder)) throw new Refusal(`${folder}: not the root of its work tree, ${root}`)
+    const head = attempt(() => git.run(['rev-parse', '--verify', 'HEAD^{commit}']))
+    if (head === undefined) throw new Refusal(`${folder}: nothing is committed yet`)
+    const [change] = git.run(['status', '--porcelain']).split('\n')
+    if (change !== undefined && change !== '')
+      throw new Refusal(`${folder}: the work tree is not clean (${change.trim()}); commit or stash what is there`)
+    return new Checkout(git, head)
+  }
+
+  /**
+   * Read a committed file.
+   * @param path - from the root.
+   * @returns its text, or `undefined` without such a regular file.
+   */
+  read(path: string): string | undefined {
+    const entry = this.git.run(['ls-tree', this.head, '--', path])
+    return REGULAR.test(entry) ? this.git.bytes(['cat-file', 'blob', `${this.head}:${path}`]).toString('utf8') : undefined
+  }
+
+  /**
+   * The files below a folder.
+   * @param path - from the root.
+   * @returns their paths from the root; none where there is no such folder.
+   */
+  list(path: string): string[] {
+    const names = this.git.run(['ls-tree', '-r', '-z', '--name-only', this.head, '--', `${path}/`])
+    return names.split('\0').filter(name => name !== '')
+  }
+}
+
+function attempt(run: () => string): string | undefined {
+  try {
+    return run()
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * `pnpm carry <checkout>`: the changes of this repository as commits on a checkout of DeepSeek Harness or a fork of it.
+ * Exit codes: 0 done, or there already; 1 a place was not found; 2 the checkout or the call is not what it should be.
+ * @module
+ */
+import { mkdirSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { carry, GROUPS, isThere, type Change, type Group } from './change.ts'
+import { CHANGES } from './changes/index.ts'
+import { Checkout } from './checkout.ts'
+import { Draft } from './draft.ts'
+import { checkGeneration } from './generation.ts'
+import { Refusal } from './refusal.ts'
+import { renderCommit, renderRest } from './report.ts'
+import { readScope } from './scope.ts'
+import { makeCommits } from './write.ts'
+
+const HELP = `pnpm carry <checkout> [--only ${GROUPS.join(',')}] [--branch <name>] [--patches <folder>] [--dry-run]
+
+Puts the changes as commits on a new branch of a clean checkout of DeepSeek Harness or a fork of it, and leaves its work
+tree as it is.
+
+  --only <groups>     some of the changes only, by commas: ${GROUPS.join(', ')}
+  --branch <name>     the branch to make; by default fix/6074-6030-6285
+  --patches <folder>  files for \`git am\` instead of a branch
+  --dry-run           print what would change, file by file, and write nothing`
+
+interface Options {
+  readonly folder: string
+  readonly only: readonly Group[]
+  readonly branch: string
+  readonly patches: string | undefined
+  readonly dryRun: boolean
+}
+
+/** @returns what the call asks for, or `undefined` where it asks for help. */
+function readOptions(args: readonly string[]): Options | undefined {
+  const { values, positionals } = parse(args)
+  if (values.help === true) return undefined
+  const [folder] = positionals
+  if (folder === undefined || positionals.length > 1) throw new Refusal(`name one checkout\n\n${HELP}`)
+  const only = (values.only ?? GROUPS.join(',')).split(',').map(name => {
+    const group = GROUPS.find(known => known === name)
+    if (group === undefined) throw new Refusal(`--only: ${name} is none of ${GROUPS.join(', ')}`)
+    return group
+  })
+  // Paths count from where the user calls, also through a package script.
+  const from = (path: string) => resolve(process.env.INIT_CWD ?? '.', path)
+  return {
+    folder: from(folder),
+    only,
+    branch: values.branch ?? 'fix/6074-6030-6285',
+    patches: values.patches === undefined ? undefined : from(values.patches),
+    dryRun: values['dry-run'] ?? false,
+  }
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        only: { type: 'string' },
+        branch: { type: 'string' },
+        patches: { type: 'string' },
+        'dry-run': { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    })
+  } catch (error) {
+    throw new Refusal(`${(error as Error).message}\n\n${HELP}`)
+  }
+}
+
+function main(options: Options): void {
+  const checkout = Checkout.open(options.folder)
+  const draft = new Draft(checkout)
+  const scope = readScope(path => checkout.read(path))
+  checkGeneration(draft)
+  for (const change of CHANGES.filter(({ group }) => options.only.includes(group))) collect(change)
+  if (draft.commits.length === 0) {
+    console.log('Nothing to do: all of it is there already.')
+    return
+  }
+  write(checkout, draft, options)
+  console.log(renderRest(checkout.read('package.json')))
+
+  function collect(change: Change): void {
+    if (isThere(change, draft, scope)) console.log(`there already: ${scope.rename(change.message.split('\n')[0] ?? '')}`)
+    else carry(change, draft, scope)
+  }
+}
+
+function write(checkout: Checkout, draft: Draft, { branch, patches, dryRun }: Options): void {
+  const intoCheckout = !dryRun && patches === undefined
+  if (intoCheckout && checkout.git.run(['branch', '--list', branch]) !== '')
+    throw new Refusal(`there is a branch ${branch} already; name another one with --branch`)
+  const made = makeCommits(
+    checkout,
+    draft.commits,
+    (git, tip) => {
+      if (intoCheckout) git.run(['branch', branch, tip])
+      if (patches === undefined || dryRun) return
+      mkdirSync(patches, { recursive: true })
+      git.run(['format-patch', '--quiet', '--output-directory', patches, `${checkout.head}..${tip}`])
+    },
+    intoCheckout,
+  )
+  for (const commit of made) console.log(renderCommit(commit, dryRun))
+  if (dryRun) console.log('Nothing was written: this was a dry run.')
+  else console.log(patches === undefined ? `They are on the branch ${branch}.` : `They are in ${patches}, for \`git am\`.`)
+}
+
+try {
+  const options = readOptions(process.argv.slice(2))
+  if (options === undefined) console.log(HELP)
+  else main(options)
+} catch (error) {
+  if (!(error instanceof Refusal)) throw error
+  console.error(`carry: ${error.message}`)
+  process.exitCode = error.exitCode
+}
