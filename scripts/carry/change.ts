@@ -85,7 +85,8 @@ export class Target {
 export function isThere(change: Change, draft: Draft, scope: Scope): boolean {
   const present = change.files.filter(path => draft.read(path) !== undefined)
   const other = present.find(path => unify(draft.read(path)) !== unify(carried(path, scope)))
-  if (other !== undefined) throw new MissingPlace(`${other}: there is such a file already, and it is not the one that is carried`)
+  if (other !== undefined)
+    throw new MissingPlace(`${other}: there is such a file already, and it is not the one that is carried`)
   return present.length === change.files.length
 }
 

@@ -30,7 +30,8 @@ export class Checkout {
     const git = new Git(folder)
     const root = attempt(() => git.run(['rev-parse', '--show-toplevel']))
     if (root === undefined) throw new Refusal(`${folder}: no git work tree`)
-    if (realpathSync(root) !== realpathSync(folder)) throw new Refusal(`${folder}: not the root of its work tree, ${root}`)
+    if (realpathSync(root) !== realpathSync(folder))
+      throw new Refusal(`${folder}: not the root of its work tree, ${root}`)
     const head = attempt(() => git.run(['rev-parse', '--verify', 'HEAD^{commit}']))
     if (head === undefined) throw new Refusal(`${folder}: nothing is committed yet`)
     const [change] = git.run(['status', '--porcelain']).split('\n')
@@ -46,7 +47,9 @@ export class Checkout {
    */
   read(path: string): string | undefined {
     const entry = this.git.run(['ls-tree', this.head, '--', path])
-    return REGULAR.test(entry) ? this.git.bytes(['cat-file', 'blob', `${this.head}:${path}`]).toString('utf8') : undefined
+    return REGULAR.test(entry)
+      ? this.git.bytes(['cat-file', 'blob', `${this.head}:${path}`]).toString('utf8')
+      : undefined
   }
 
   /**

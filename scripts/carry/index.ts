@@ -88,7 +88,8 @@ function main(options: Options): void {
   console.log(renderRest(checkout.read('package.json')))
 
   function collect(change: Change): void {
-    if (isThere(change, draft, scope)) console.log(`there already: ${scope.rename(change.message.split('\n')[0] ?? '')}`)
+    if (isThere(change, draft, scope))
+      console.log(`there already: ${scope.rename(change.message.split('\n')[0] ?? '')}`)
     else carry(change, draft, scope)
   }
 }
@@ -110,7 +111,8 @@ function write(checkout: Checkout, draft: Draft, { branch, patches, dryRun }: Op
   )
   for (const commit of made) console.log(renderCommit(commit, dryRun))
   if (dryRun) console.log('Nothing was written: this was a dry run.')
-  else console.log(patches === undefined ? `They are on the branch ${branch}.` : `They are in ${patches}, for \`git am\`.`)
+  else
+    console.log(patches === undefined ? `They are on the branch ${branch}.` : `They are in ${patches}, for \`git am\`.`)
 }
 
 try {

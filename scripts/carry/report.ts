@@ -12,7 +12,8 @@ import type { MadeCommit } from './write.ts'
  */
 export function renderCommit({ id, subject, files }: MadeCommit, inFull: boolean): string {
   const edited = files.filter(({ isNew }) => !isNew)
-  const sum = (count: (file: (typeof files)[number]) => number) => edited.reduce((total, file) => total + count(file), 0)
+  const sum = (count: (file: (typeof files)[number]) => number) =>
+    edited.reduce((total, file) => total + count(file), 0)
   const head = [
     `${id.slice(0, 10)} ${subject}`,
     `  ${files.length - edited.length} files added; in ${edited.length} others`

@@ -28,7 +28,8 @@ export function readScope(read: (path: string) => string | undefined): Scope {
   const manifest = read(KNOWN)
   const { name = '' } = manifest === undefined ? {} : (JSON.parse(manifest) as { name?: string })
   const prefix = /^(.*)goal-round-driver$/.exec(name)?.[1]
-  if (prefix === undefined) throw new Refusal(`not a checkout of DeepSeek Harness: there is no ${KNOWN} that names the package`)
+  if (prefix === undefined)
+    throw new Refusal(`not a checkout of DeepSeek Harness: there is no ${KNOWN} that names the package`)
   const ownScope = OURS.split('/')[0] ?? ''
   const theirScope = prefix.split('/')[0] ?? ''
   return {

@@ -39,7 +39,9 @@ export class Source {
     const found = this.all(test, within)
     const [node] = found
     if (node === undefined || found.length > 1)
-      throw new MissingPlace(`${this.path}: ${what} is there ${found.length === 0 ? 'not at all' : `${found.length} times`}`)
+      throw new MissingPlace(
+        `${this.path}: ${what} is there ${found.length === 0 ? 'not at all' : `${found.length} times`}`,
+      )
     return node
   }
 

@@ -14,7 +14,12 @@ export interface MadeCommit {
   readonly id: string
   readonly subject: string
   /** Lines added and taken away, file by file. */
-  readonly files: readonly { readonly path: string; readonly added: number; readonly removed: number; readonly isNew: boolean }[]
+  readonly files: readonly {
+    readonly path: string
+    readonly added: number
+    readonly removed: number
+    readonly isNew: boolean
+  }[]
 }
 
 /**
