@@ -10,7 +10,7 @@ import { isLeaving } from './lifetime.ts'
 import { renderGoalRoundPrompt } from './prompt.ts'
 import { isCurrent, isDrivable, refOf } from './round.ts'
 import type { DriverState } from './state.ts'
-import { takeUnanswered } from './stuck-rounds.ts'
+import { blockUnanswered } from './stuck-rounds.ts'
 
 /** `FiberState.ACTIVE`: Cordis declares the enum for types only. */
 const FIBER_ACTIVE = 2
@@ -83,11 +83,7 @@ async function runPass(ctx: Context, state: DriverState): Promise<void> {
   }
   const goal = readGoal(ctx, state.agent)
   if (!isDrivable(goal)) return
-  const unanswered = takeUnanswered(state, goal)
-  if (unanswered !== undefined) {
-    ctx.goals.block(state.agent, refOf(goal), unanswered)
-    return
-  }
+  if (blockUnanswered(ctx, state, goal)) return
   if (goal.roundsStarted >= goal.maxGoalRounds) {
     const message = `Goal reached its configured limit of ${goal.maxGoalRounds} rounds.`
     ctx.goals.block(state.agent, refOf(goal), { code: 'round-limit', message })

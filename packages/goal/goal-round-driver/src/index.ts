@@ -13,7 +13,7 @@ import { createFence } from './fence.ts'
 import { type Config, roundSettings } from './round-settings.ts'
 import { isDrivable, refOf, sameMessage } from './round.ts'
 import { type DriverState, DriverStates } from './state.ts'
-import { overrunReason, takeOverrun, watchRounds } from './stuck-rounds.ts'
+import { blockOverrun, watchRounds } from './stuck-rounds.ts'
 
 export { GOAL_ROUND_ASK_DENIAL, GOAL_ROUND_DENIAL_PREFIX, isGoalRoundDenial } from './denial-text.ts'
 export { renderGoalRoundPrompt } from './prompt.ts'
@@ -55,6 +55,10 @@ export function apply(ctx: Context, config: Config = {}): void {
 }
 
 function* watchLifecycle(ctx: Context, states: DriverStates): Generator<() => boolean, void, void> {
+  const readOwn = ({ agent }: DriverState) => readGoal(ctx, agent)
+  const disarmOwn = ({ agent }: DriverState) => {
+    disarm(ctx, agent)
+  }
   yield ctx.on('agent/created', ({ agent }) => void states.of(agent))
   yield ctx.on('agent/disposed', ({ agent }) => {
     states.forget(agent)
@@ -72,7 +76,7 @@ function* watchLifecycle(ctx: Context, states: DriverStates): Generator<() => bo
     if (status !== 'idle') return
     const state = states.of(agent)
     state.competingQueued = false
-    blockOverrun(ctx, state)
+    blockOverrun(ctx, state, readOwn, disarmOwn)
     pauseUnfinished(ctx, state)
     requestDrive(ctx, state)
   })
@@ -81,21 +85,6 @@ function* watchLifecycle(ctx: Context, states: DriverStates): Generator<() => bo
     state.needsCheckpoint = true
     requestDrive(ctx, state)
   })
-}
-
-/** A round that asked too often was cancelled for that: its goal needs an answer, and no pause. */
-function blockOverrun(ctx: Context, state: DriverState): void {
-  const { agent } = state
-  const overrun = takeOverrun(state)
-  if (overrun === undefined) return
-  const goal = readGoal(ctx, agent)
-  if (!isDrivable(goal) || goal.id !== overrun.goalId) return
-  state.attempt = undefined
-  try {
-    ctx.goals.block(agent, refOf(goal), overrunReason(goal, overrun))
-  } catch (error) {
-    failClosed(ctx, agent, 'could not block goal with an unanswered question for', error)
-  }
 }
 
 /** A round that was cancelled, or never admitted, must not restart by itself: pause its goal. */

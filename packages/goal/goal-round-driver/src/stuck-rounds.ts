@@ -1,8 +1,8 @@
 /**
  * Ends a goal whose rounds come to nothing but questions that nobody can answer, whatever the model does about their
  * denials. Each round is recorded from the claim of its message to the end of its turn (`round-record.ts`), and counted
- * (`round-counts.ts`). At a limit the driver's next pass blocks the goal ({@link takeUnanswered}). At the limit of
- * denials in one turn that turn is ended, and the idle that follows blocks the goal ({@link takeOverrun}).
+ * (`round-counts.ts`). At a limit the driver's next pass blocks the goal ({@link blockUnanswered}). At the limit of
+ * denials in one turn that turn is ended, and the idle that follows blocks the goal ({@link blockOverrun}).
  *
  * | the record | when |
  * | --- | --- |
@@ -14,17 +14,15 @@
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
-import type { GoalBlockReason, GoalRef, GoalView } from '@deepseek-ai/dsh-goal'
+import type { GoalRef, GoalView } from '@deepseek-ai/dsh-goal'
 import type { SessionEvent } from '@deepseek-ai/dsh-session'
 import type {} from '@deepseek-ai/dsh-system-prompt'
 import { type AskGuardState, type AskWindowOwner, isHuman, isRound, watchAskWindow } from './ask-guard.ts'
 import { denialText, GOAL_ROUNDS_SECTION, type GoalOfRound } from './denial-text.ts'
 import { watchDenials } from './denial-watch.ts'
-import { RoundCounts } from './round-counts.ts'
+import { overrunReason, RoundCounts } from './round-counts.ts'
 import type { RoundRecord } from './round-record.ts'
 import type { RoundSettings } from './round-settings.ts'
-
-export { overrunReason } from './round-counts.ts'
 
 /** The part of an agent's state that belongs to the guard, the record and the counts. */
 export interface RoundsState extends AskGuardState {
@@ -33,22 +31,46 @@ export interface RoundsState extends AskGuardState {
 }
 
 /**
- * Why a goal cannot go on without an answer, if it cannot: asked before a round is reserved.
- * @param state - the agent's state; its counts start anew if there is a reason.
- * @param goal - the agent's active goal.
- * @returns the reason to block the goal with.
+ * Block a goal that cannot go on without an answer: called before a round is reserved. The counts start anew.
+ * @param ctx - the plugin's context.
+ * @param state - the agent's state.
+ * @param goal - the agent's goal, active and armed.
+ * @returns whether the goal was blocked.
+ * @throws whatever the goal service throws.
  */
-export function takeUnanswered(state: RoundsState, goal: GoalView): GoalBlockReason | undefined {
-  return state.roundCounts?.takeUnanswered(goal)
+export function blockUnanswered(ctx: Context, { agent, roundCounts }: RoundsState, goal: GoalView): boolean {
+  const reason = roundCounts?.takeUnanswered(goal)
+  if (reason !== undefined) ctx.goals.block(agent, { id: goal.id, revision: goal.revision }, reason)
+  return reason !== undefined
 }
 
 /**
- * The round that was ended because it asked too often, if there is one: asked when the agent is idle.
+ * Block a goal whose round was ended because it asked too often: called when the agent is idle, before the goal of a
+ * cancelled round is paused. The goal is disarmed where that fails.
+ * @param ctx - the plugin's context.
  * @param state - the agent's state; the round is taken from it.
- * @returns the round, for `overrunReason()`.
+ * @param readGoal - reads the agent's goal; called only if there is such a round.
+ * @param disarm - disarms the agent's goal.
  */
-export function takeOverrun(state: RoundsState): RoundRecord | undefined {
-  return state.roundCounts?.takeOverrun()
+export function blockOverrun<State extends RoundsState>(
+  ctx: Context,
+  state: State,
+  readGoal: (state: State) => GoalView | undefined,
+  disarm: (state: State) => void,
+): void {
+  const { agent } = state
+  const overrun = state.roundCounts?.takeOverrun()
+  if (overrun === undefined) return
+  const goal = readGoal(state)
+  if (goal?.id !== overrun.goalId || goal.phase !== 'active' || goal.activation !== 'armed') return
+  try {
+    ctx.goals.block(agent, { id: goal.id, revision: goal.revision }, overrunReason(goal, overrun))
+  } catch (error: unknown) {
+    const message = error instanceof Error ? error.message : String(error)
+    const what = 'could not block goal with an unanswered question'
+    ctx.logger.warn(`goal-round-driver: ${what} for agent "${agent.id}": ${message}`)
+    disarm(state)
+  }
 }
 
 /**

@@ -850,16 +850,19 @@ describe('a turn that asks too often', () => {
     expect(cancel).not.toHaveBeenCalled()
   })
 
-  it('is disarmed where the goal cannot be blocked', async () => {
-    const world = await createWorld(() => ask, { config })
-    vi.spyOn(world.ctx.goals, 'block').mockImplementation(() => {
-      throw new Error('disk full')
-    })
-    world.create()
-    await atRest(world)
-    expect(world.goal()).toMatchObject({ phase: 'active', activation: 'disarmed', roundsStarted: 1 })
-    expect(world.warnings).toEqual([expect.stringMatching(/unanswered question for agent "agent": disk full$/)])
-  })
+  it.each([new Error('disk full'), 'disk full'])(
+    'is disarmed where the goal cannot be blocked: %o',
+    async (failure: unknown) => {
+      const world = await createWorld(() => ask, { config })
+      vi.spyOn(world.ctx.goals, 'block').mockImplementation(() => {
+        throw failure
+      })
+      world.create()
+      await atRest(world)
+      expect(world.goal()).toMatchObject({ phase: 'active', activation: 'disarmed', roundsStarted: 1 })
+      expect(world.warnings).toEqual([expect.stringMatching(/unanswered question for agent "agent": disk full$/)])
+    },
+  )
 
   it('is over when the plugin unloads in that moment', async () => {
     const world = await createWorld(() => ask, { config })
