@@ -35,15 +35,15 @@ export function need(target: Target, folder: string, { dependencies = [], peers 
     devDependencies: named([...peers, ...dev]),
   }
   editJson(target, `${folder}/package.json`, manifest => {
-    for (const [section, packages] of Object.entries(added)) {
-      if (packages.length > 0) {
-        manifest[section] = withNames(
-          manifest[section] as Json | undefined,
-          packages.map(({ name }) => name),
-        )
-      }
-    }
-    return manifest
+    const edited = Object.entries(added).flatMap(([section, packages]) => {
+      const present = manifest[section] as Json | undefined
+      return packages.length === 0 ? [] : [[section, withNames(present, packages)] as const]
+    })
+    // A section that is new stands in front of the peers.
+    const fresh = edited.filter(([section]) => !Object.hasOwn(manifest, section))
+    const place = Object.keys(manifest).indexOf('peerDependencies')
+    const entries: (readonly [string, unknown])[] = Object.entries(manifest)
+    return { ...Object.fromEntries(entries.toSpliced(place, 0, ...fresh)), ...Object.fromEntries(edited) }
   })
   editJson(target, `${folder}/tsconfig.json`, project => {
     const present = project.references as { readonly path: string }[]
@@ -56,9 +56,9 @@ export function need(target: Target, folder: string, { dependencies = [], peers 
 }
 
 /** Each new name stands behind the one that precedes it in the alphabet, whatever the order of the others. */
-function withNames(present: Json = {}, names: readonly string[]): Json {
+function withNames(present: Json = {}, packages: readonly { readonly name: string }[]): Json {
   const entries = Object.entries(present)
-  for (const name of names) {
+  for (const { name } of packages) {
     if (entries.some(([other]) => other === name)) continue
     const previous = entries
       .map(([other]) => other)

@@ -23,8 +23,21 @@ export function renderCommit({ id, subject, files }: MadeCommit, inFull: boolean
   return [...head, ...(inFull ? each : [])].join('\n')
 }
 
-/** The scripts of a checkout that a person runs before a change is handed in. */
-const GATES = /^(build|check|coverage|constraints|docs?|format|gen|generate|knip|lint|test|typecheck|verify)\b/
+/** What a change has to pass, and what is generated from its sources, by the names of the harness. */
+const LEFT = [
+  'typecheck',
+  'lint',
+  'test:coverage',
+  'gen-tool-catalog',
+  'gen-config-catalog',
+  'gen-cordis-catalog',
+  'gen-cordis-api',
+  'gen-module-graph',
+  'gen-doc-graphs',
+  'doc-sync',
+  'hygiene',
+  'test:snapshot',
+]
 
 /**
  * Say what is left to do by hand.
@@ -32,11 +45,10 @@ const GATES = /^(build|check|coverage|constraints|docs?|format|gen|generate|knip
  * @returns lines.
  */
 export function renderRest(manifest: string | undefined): string {
-  const { scripts = {} } = manifest === undefined ? {} : (JSON.parse(manifest) as { scripts?: Record<string, string> })
-  const gates = Object.keys(scripts).filter(name => GATES.test(name))
+  const { scripts = {} } = JSON.parse(manifest ?? '{}') as { scripts?: Record<string, string> }
+  const left = LEFT.filter(name => Object.hasOwn(scripts, name))
   return [
-    'Left to you, on that branch: install, then the gates and generators of the checkout itself'
-      + (gates.length === 0 ? '.' : ':'),
-    ...gates.map(name => `  pnpm ${name}`),
+    'Left to you, in a checkout of these commits: install, then the gates and generators of the checkout itself.',
+    ...left.map(name => `  pnpm run ${name}`),
   ].join('\n')
 }

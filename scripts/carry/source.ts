@@ -67,9 +67,16 @@ export class Source {
    * @param lines - without indentation of their own level.
    */
   linesBefore(node: ts.Node, lines: readonly string[]): void {
-    const start = node.getStart()
-    const indent = this.indentOf(start)
-    this.edits.appendLeft(start, lines.map(line => `${line}${this.eol}${indent}`).join(''))
+    this.linesAt(node.getStart(), lines)
+  }
+
+  /**
+   * Put whole lines before a node and the comment that documents it, at its indentation.
+   * @param node - a declaration that begins its line.
+   * @param lines - without indentation of their own level.
+   */
+  linesBeforeDoc(node: ts.Node, lines: readonly string[]): void {
+    this.linesAt(node.getStart(this.tree, true), lines)
   }
 
   /**
@@ -80,7 +87,7 @@ export class Source {
   linesAfter(node: ts.Node, lines: readonly string[]): void {
     const indent = this.indentOf(node.getStart())
     const end = this.endOfLine(node.getEnd())
-    this.edits.appendRight(end, lines.map(line => `${this.eol}${indent}${line}`).join(''))
+    this.edits.appendRight(end, lines.map(line => this.eol + indented(indent, line)).join(''))
   }
 
   /**
@@ -115,6 +122,11 @@ export class Source {
     return this.edits.toString()
   }
 
+  private linesAt(position: number, lines: readonly string[]): void {
+    const indent = this.indentOf(position)
+    this.edits.appendLeft(position - indent.length, lines.map(line => indented(indent, line) + this.eol).join(''))
+  }
+
   private indentOf(position: number): string {
     const { text } = this.tree
     const lineStart = text.lastIndexOf('\n', position - 1) + 1
@@ -125,4 +137,8 @@ export class Source {
     const end = /\r?\n|$/.exec(this.tree.text.slice(position))
     return position + (end?.index ?? 0)
   }
+}
+
+function indented(indent: string, line: string): string {
+  return line === '' ? line : indent + line
 }

@@ -3,5 +3,7 @@
  * @module
  */
 import type { Change } from '../change.ts'
+import { goalRoundDriver } from './goal-round-driver.ts'
+import { toolAskUser } from './tool-ask-user.ts'
 
-export const CHANGES: readonly Change[] = []
+export const CHANGES: readonly Change[] = [goalRoundDriver, toolAskUser]
