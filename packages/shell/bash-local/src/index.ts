@@ -27,7 +27,7 @@ import {
   type Config,
   type ResolvedConfig,
 } from './config.ts'
-export type {} from './output-signal.ts'
+export type {} from './shell-process.ts'
 import { collectedOutputs, spawnSpec } from './subprocess.ts'
 
 export { assertServiceableBashConfig, type Config } from './config.ts'

@@ -17,21 +17,8 @@
  * brings about. Closing sites of a subscription: its disposer, and the last look, after which there is no other.
  * @module @deepseek-ai/dsh-bash-local/output-signal
  */
-import type {} from '@deepseek-ai/dsh-shell'
 import type { SubprocessOutputReader } from '@deepseek-ai/dsh-subprocess'
 import { readWhole } from './whole-text.ts'
-
-declare module '@deepseek-ai/dsh-shell' {
-  interface ShellProcess {
-    /**
-     * Listen for output that a read would return.
-     * @param listener - called once before `onOutput` returns if output is unread then, and once after each time that
-     *   more of it is found. It may read, kill, subscribe and dispose.
-     * @returns the disposer, which may be called twice.
-     */
-    onOutput?: (listener: () => void) => () => void
-  }
-}
 
 /** Between two looks, unless a look takes long. */
 const LOOK_INTERVAL_MS = 100
