@@ -25,5 +25,5 @@ export interface OutputValue {
  */
 export function renderOutput({ text, job, wake }: OutputValue, limit = Infinity): string {
   const body = text === '' ? '(no new output)' : text.replace(/\n$/, '')
-  return fitTail(body, resultEnding(wake, statusLine(job), limit), '[output truncated]', limit)
+  return fitTail(body, `\n${resultEnding(wake, statusLine(job), limit - 1)}`, '[output truncated]', limit)
 }

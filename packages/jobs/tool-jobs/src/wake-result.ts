@@ -238,14 +238,13 @@ function wakeLine({ code, resumeTimeoutMs }: JobWake): string {
 }
 
 /**
- * What follows the text of a read: the wake line, whole or not at all, and the status line.
+ * The lines below the text of a read: the wake line, whole or not at all, and the status line.
  * @param wake - the value's `wake`, if it has one.
  * @param statusLine - the status line.
  * @param limit - most UTF-8 bytes for both; the status line is left whole even above it.
- * @returns the lines, each with its newline before it.
+ * @returns the lines.
  */
-export function resultEnding(wake: JobWake | undefined, statusLine: string, limit: number): string {
-  const status = `\n${statusLine}`
-  const both = wake === undefined ? status : `\n${wakeLine(wake)}${status}`
-  return Buffer.byteLength(both) <= limit ? both : status
+export function resultEnding(wake: JobWake | undefined, statusLine: string, limit = Infinity): string {
+  const both = wake === undefined ? statusLine : `${wakeLine(wake)}\n${statusLine}`
+  return Buffer.byteLength(both) <= limit ? both : statusLine
 }

@@ -67,10 +67,13 @@ describe('the value says why a wait ended early', () => {
     expect(validateJsonSchemaValue(schema, { ...output, more: 1 }, 'wake')).not.toEqual([])
   })
 
-  it.each(['output', 'steer'] as const)('a job that has ended by the time of the read says nothing of %s', wokenBy => {
-    const snapshot = { ...read.snapshot, status: 'completed', finishedAt: 1 } as const
-    expect(wakeOf({ ...ended, wokenBy }, { ...read, snapshot }, DEFAULTS)).toBeUndefined()
-  })
+  it.each(['output', 'steer'] as const)(
+    'a job that has ended by the time of the read says nothing of %s',
+    (wokenBy: 'output' | 'steer') => {
+      const snapshot = { ...read.snapshot, status: 'completed', finishedAt: 1 } as const
+      expect(wakeOf({ ...ended, wokenBy }, { ...read, snapshot }, DEFAULTS)).toBeUndefined()
+    },
+  )
 
   it('a job whose output another read has returned is not said to have printed', () => {
     expect(wakeOf(ended, { ...read, text: '' }, DEFAULTS)).toBeUndefined()
@@ -113,19 +116,19 @@ describe('the lines after the text', () => {
   const status = '[status: running]'
 
   it.each<[string, JobWake | undefined, string]>([
-    ['no wake', undefined, `\n${status}`],
-    ['a steer', { ...unsuggested, code: 'STEER_PREEMPTED' }, `\n${STEER_LINE}\n${status}`],
-    ['output', output, `\n${OUTPUT_LINE}\n${status}`],
-    ['output, without a suggestion', unsuggested, `\n${outputLine('')}\n${status}`],
+    ['no wake', undefined, status],
+    ['a steer', { ...unsuggested, code: 'STEER_PREEMPTED' }, `${STEER_LINE}\n${status}`],
+    ['output', output, `${OUTPUT_LINE}\n${status}`],
+    ['output, without a suggestion', unsuggested, `${outputLine('')}\n${status}`],
   ])('%s', (_what, wake, lines) => {
-    expect(resultEnding(wake, status, Infinity)).toBe(lines)
+    expect(resultEnding(wake, status)).toBe(lines)
   })
 
   it('under a limit: the wake line whole or not at all, the status line always', () => {
-    const whole = `\n${OUTPUT_LINE}\n${status}`
+    const whole = `${OUTPUT_LINE}\n${status}`
     expect(resultEnding(output, status, whole.length)).toBe(whole)
-    expect(resultEnding(output, status, whole.length - 1)).toBe(`\n${status}`)
-    expect(resultEnding(output, status, 1)).toBe(`\n${status}`)
+    expect(resultEnding(output, status, whole.length - 1)).toBe(status)
+    expect(resultEnding(output, status, 1)).toBe(status)
   })
 })
 
@@ -368,7 +371,7 @@ describe('job_output, on a job that tells of its output', () => {
 
   it.each(['wrap', 'cut', 'off'] as const)(
     'is preempted by a steer under %s, and leaves the steer pending',
-    async deliver => {
+    async (deliver: WakeSettings['deliver']) => {
       await start({ deliver })
       const call = wait()
       await vi.advanceTimersByTimeAsync(300)
