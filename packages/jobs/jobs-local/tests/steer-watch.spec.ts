@@ -125,7 +125,7 @@ describe('the record of an agent', () => {
     ['withdrawn', sent => agent.inbox.remove(sent.id)],
     [
       'replaced by a notice',
-      sent => {
+      (sent: ReturnType<typeof message>) => {
         agent.inbox.replace(sent.id, message('plugin'))
       },
     ],

@@ -154,7 +154,7 @@ function startWait(
 ): Waiting {
   const wait: Waiting = { end: 'waiting' }
   ctx.jobs.wait(id, timeoutMs, caller, signal, wake).then(
-    result => {
+    (result: JobWaitResult) => {
       wait.end = result.wokenBy ?? result.status
       wait.result = result
     },
@@ -382,7 +382,7 @@ describe('a steer', () => {
     expect(ctx.events._hooks['agent/inbox/discarded'] ?? []).toEqual([])
   })
 
-  it.each([1, 3, 5, 10])('is handed over once by %i waits in a row, on different jobs', async count => {
+  it.each([1, 3, 5, 10])('is handed over once by %i waits in a row, on different jobs', async (count: number) => {
     const ids = Array.from({ length: count }, () => startJob(new Producer(), agent))
     setTimeout(() => {
       agent.steer(userMessage('stop'))
@@ -392,7 +392,7 @@ describe('a steer', () => {
     expect(ends).toEqual([[1250, 'steer'], ...Array.from({ length: count - 1 }, () => [0, 'steer'])])
   })
 
-  it.each([1, 3, 5, 10])('is handed over once by %i waits at the same time', async count => {
+  it.each([1, 3, 5, 10])('is handed over once by %i waits at the same time', async (count: number) => {
     const waits = Array.from({ length: count }, () => startWait(startJob(new Producer(), agent), STEER))
     await advance(1000)
     agent.steer(userMessage('stop'))
@@ -558,7 +558,7 @@ describe('output', () => {
   it('that comes with the end of the wait, or after it, ends nothing', async () => {
     const producer = new Producer()
     let call = () => {}
-    producer.onOutput = listener => {
+    producer.onOutput = (listener: () => void) => {
       call = listener
       return listener
     }
@@ -633,7 +633,7 @@ describe('output', () => {
 
   it('of a producer that throws when it is listened to ends this wait no longer, which is logged; a steer does', async () => {
     const producer = new Producer()
-    const onOutput = vi.spyOn(producer, 'onOutput').mockImplementationOnce(listener => {
+    const onOutput = vi.spyOn(producer, 'onOutput').mockImplementationOnce((listener: () => void) => {
       listener()
       throw new Error('no events')
     })
@@ -657,13 +657,13 @@ describe('output', () => {
   it.each<[string, (producer: Producer) => void]>([
     [
       'the end of the job',
-      producer => {
+      (producer: Producer) => {
         producer.settle({ status: 'completed' })
       },
     ],
     [
       'output',
-      producer => {
+      (producer: Producer) => {
         producer.print()
       },
     ],
@@ -672,7 +672,7 @@ describe('output', () => {
     async (_name, act) => {
       const producer = new Producer()
       let call = () => {}
-      producer.onOutput = listener => {
+      producer.onOutput = (listener: () => void) => {
         call = listener
         return () => {
           throw new Error('no such listener')
@@ -695,7 +695,7 @@ describe('output', () => {
     const producer = new Producer()
     const id = startJob(producer, agent)
     let inner: Waiting | undefined
-    producer.onOutput = listener => {
+    producer.onOutput = (listener: () => void) => {
       listener()
       return () => {
         ctx.jobs.read(id, agent)
@@ -916,7 +916,7 @@ describe('precedence', () => {
     ],
     [
       'output',
-      producer => {
+      (producer: Producer) => {
         producer.print()
       },
     ],

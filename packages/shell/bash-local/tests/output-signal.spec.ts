@@ -56,7 +56,7 @@ class Process {
 
   /** What a consumer reads: everything that is new, whole characters only. */
   read(): string {
-    const text = (['stdout', 'stderr'] as const).map(name => {
+    const text = (['stdout', 'stderr'] as const).map((name: 'stdout' | 'stderr') => {
       const read = readWhole(this[name], this.offsets[name], this.signal.isSettled)
       this.offsets[name] = read.nextOffset
       return read.text

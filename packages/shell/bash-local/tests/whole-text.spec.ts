@@ -49,7 +49,7 @@ function bytesOf(text: string): number[] {
 describe('a read in whole characters', () => {
   it.each(['é', '€', '中', '😀', 'a中b😀c', '\uFEFF中'])(
     'never ends inside a character, wherever it falls: %s',
-    text => {
+    (text: string) => {
       const stream = new Stream()
       const reads = bytesOf(text).map(byte => stream.print(byte).text())
       expect([...reads, stream.text(true)].filter(read => read !== '')).toEqual(Array.from(text))
@@ -152,7 +152,7 @@ describe('every short sequence of bytes', () => {
   /** Whether some bytes make one character of it. */
   function isHead(bytes: readonly number[]): boolean {
     return [1, 2, 3].some(missing =>
-      [0x80, 0x90, 0xa0].some(byte => {
+      [0x80, 0x90, 0xa0].some((byte: number) => {
         const text = Buffer.from([...bytes, byte, 0x80, 0x80].slice(0, bytes.length + missing)).toString('utf8')
         return Array.from(text).length === 1 && text !== '\uFFFD'
       }),
@@ -166,7 +166,7 @@ describe('every short sequence of bytes', () => {
     const stream = new Stream().print(...bytes)
     const { text, nextOffset } = stream.read()
     const head = [3, 2, 1].find(length => HEADS.has(String(bytes.slice(-length))) && length <= bytes.length)
-    const isCut = [undefined, ...KINDS].every(next => {
+    const isCut = [undefined, ...KINDS].every((next: number | undefined) => {
       const rest = next === undefined ? [] : [next]
       const later = Buffer.from([...bytes.slice(nextOffset), ...rest]).toString('utf8')
       return text + later === Buffer.from([...bytes, ...rest]).toString('utf8')
@@ -185,7 +185,7 @@ describe('every short sequence of bytes', () => {
 
   it.each([1, 2, 3])(
     'of length %i is cut where the decode of the whole allows it, before an incomplete character',
-    length => {
+    (length: number) => {
       expect([...sequences(length)].flatMap(faults)).toEqual([])
     },
   )
