@@ -5,16 +5,8 @@
  */
 import { Service, type Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
-import type {
-  JobDoneListener,
-  JobId,
-  JobRead,
-  JobSnapshot,
-  JobStart,
-  JobWaitResult,
-  JobWakeOptions,
-  JobsChangedListener,
-} from './types.ts'
+import type { JobDoneListener, JobId, JobRead, JobSnapshot, JobStart, JobsChangedListener } from './types.ts'
+import type { JobWaitResult, JobWakeOptions } from './wake-types.ts'
 
 export { JobId } from './types.ts'
 export type {
@@ -27,10 +19,9 @@ export type {
   JobSnapshot,
   JobStart,
   JobStatus,
-  JobWaitResult,
-  JobWakeOptions,
   JobsChangedListener,
 } from './types.ts'
+export type { JobWaitResult, JobWakeOptions } from './wake-types.ts'
 
 declare module '@deepseek-ai/cordis' {
   interface Context {
