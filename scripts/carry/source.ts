@@ -46,6 +46,18 @@ export class Source {
   }
 
   /**
+   * Take a node that was found in another way.
+   * @param what - what was looked for, in words, for the message.
+   * @param node - the node, if there is one.
+   * @returns the node.
+   * @throws MissingPlace naming the file if there is none.
+   */
+  given<T extends ts.Node>(what: string, node: T | undefined): T {
+    if (node === undefined) throw new MissingPlace(`${this.path}: ${what} is there not at all`)
+    return node
+  }
+
+  /**
    * Find every node of a sort.
    * @param test - which nodes are of that sort.
    * @param within - where to look; the whole file by default.
@@ -117,6 +129,16 @@ export class Source {
     this.edits.update(node.getStart(), node.getEnd(), text)
   }
 
+  /**
+   * Put whole lines in the place of a node and of what follows it on its line.
+   * @param node - a node that begins its line.
+   * @param lines - without indentation of their own level.
+   */
+  replaceLine(node: ts.Node, lines: readonly string[]): void {
+    const start = node.getStart()
+    this.edits.update(start, this.endOfLine(node.getEnd()), lines.join(`${this.eol}${this.indentOf(start)}`))
+  }
+
   /** @returns the text with every edit in it. */
   toString(): string {
     return this.edits.toString()
@@ -130,7 +152,8 @@ export class Source {
   private indentOf(position: number): string {
     const { text } = this.tree
     const lineStart = text.lastIndexOf('\n', position - 1) + 1
-    return /^[ \t]*/.exec(text.slice(lineStart))?.[0] ?? ''
+    // Lines of a comment begin with its star.
+    return /^[ \t]*(?:\* )?/.exec(text.slice(lineStart))?.[0] ?? ''
   }
 
   private endOfLine(position: number): number {

@@ -4,6 +4,8 @@
  */
 import type { Change } from '../change.ts'
 import { goalRoundDriver } from './goal-round-driver.ts'
+import { jobs } from './jobs.ts'
+import { jobsLocal } from './jobs-local.ts'
 import { toolAskUser } from './tool-ask-user.ts'
 
-export const CHANGES: readonly Change[] = [goalRoundDriver, toolAskUser]
+export const CHANGES: readonly Change[] = [goalRoundDriver, toolAskUser, jobs, jobsLocal]
