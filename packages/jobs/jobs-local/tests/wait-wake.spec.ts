@@ -175,6 +175,11 @@ function waitersOf(id: JobId): number | undefined {
 /** Nothing of any wait is left: no timer, no listener, no subscription, no waiter. */
 function expectNothingLeft(id: JobId, producer = new Producer()): void {
   expect(vi.getTimerCount()).toBe(0)
+  expectReleased(id, producer)
+}
+
+/** In the tick that ends a wait already; only the timer of its deadline may last until the wait returns. */
+function expectReleased(id: JobId, producer: Producer): void {
   expect(countListeners()).toBe(idleListeners)
   expect(producer.listeners.size).toBe(0)
   expect(waitersOf(id)).toBe(0)
@@ -501,9 +506,10 @@ describe('output', () => {
     producer.print()
     const id = startJob(producer)
     const wait = startWait(id, { output: true, graceMs: 0 })
-    expectNothingLeft(id, producer)
+    expectReleased(id, producer)
     await advance(0)
     expect([wait.end, producer.reads]).toEqual(['output', 0])
+    expectNothingLeft(id, producer)
   })
 
   it('that ended a wait and was not read ends the next one too', async () => {
@@ -959,6 +965,8 @@ describe('precedence', () => {
       trigger(producer)
       await advance(249)
       controller.abort()
+      expectReleased(id, producer)
+      await advance(0)
       expectNothingLeft(id, producer)
       await advance(1000)
       expect(wait.end).toBe('Error: wait aborted')
@@ -1110,8 +1118,8 @@ describe('a wait that output or a steer has ended', () => {
     producer.print()
     expect(vi.getTimerCount()).toBe(3)
     controller.abort()
-    expect(vi.getTimerCount()).toBe(1)
     await advance(0)
+    expect(vi.getTimerCount()).toBe(1)
     expect(wait.end).toBe('Error: wait aborted')
   })
 
