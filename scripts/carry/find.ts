@@ -76,6 +76,23 @@ export function valueOf(source: Source, owner: ts.ObjectLiteralExpression, name:
 
 /**
  * @param source - the file.
+ * @param key - a property.
+ * @param text - its value, a string.
+ * @returns the object literal that has it.
+ */
+export function objectWith(source: Source, key: string, text: string): ts.ObjectLiteralExpression {
+  const isValue = (node: ts.Node): boolean =>
+    ts.isPropertyAssignment(node)
+    && node.name.getText() === key
+    && ts.isStringLiteral(node.initializer)
+    && node.initializer.text === text
+  const isObject = (node: ts.Node): node is ts.ObjectLiteralExpression =>
+    ts.isObjectLiteralExpression(node) && node.properties.some(isValue)
+  return source.one(`the object with ${key}: '${text}'`, isObject)
+}
+
+/**
+ * @param source - the file.
  * @param name - of a variable.
  * @param within - where to look.
  * @returns its declaration.

@@ -130,6 +130,25 @@ export class Source {
   }
 
   /**
+   * Put text on a line of its own after a node, at the indentation of the node's last line.
+   * @param node - any node.
+   * @param text - what goes there.
+   */
+  continueLine(node: ts.Node, text: string): void {
+    this.edits.appendRight(node.getEnd(), `${this.eol}${this.indentOf(node.getEnd())}${text}`)
+  }
+
+  /**
+   * Put properties, a line each, at the end of an object literal that has its own on lines of their own.
+   * @param node - the object literal.
+   * @param lines - each with its comma.
+   */
+  addProperties(node: ts.Node, lines: readonly string[]): void {
+    const properties = ts.isObjectLiteralExpression(node) && node.properties.hasTrailingComma ? node.properties : []
+    this.linesAfter(this.given('an object with a property a line', properties.at(-1)), lines)
+  }
+
+  /**
    * Put whole lines in the place of a node and of what follows it on its line.
    * @param node - a node that begins its line.
    * @param lines - without indentation of their own level.

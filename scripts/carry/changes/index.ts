@@ -7,5 +7,6 @@ import { goalRoundDriver } from './goal-round-driver.ts'
 import { jobs } from './jobs.ts'
 import { jobsLocal } from './jobs-local.ts'
 import { toolAskUser } from './tool-ask-user.ts'
+import { toolJobs } from './tool-jobs.ts'
 
-export const CHANGES: readonly Change[] = [goalRoundDriver, toolAskUser, jobs, jobsLocal]
+export const CHANGES: readonly Change[] = [goalRoundDriver, toolAskUser, jobs, jobsLocal, toolJobs]
