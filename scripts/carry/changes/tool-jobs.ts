@@ -91,7 +91,9 @@ function editTool(source: Source, tool: ts.ObjectLiteralExpression): void {
 
 function propertiesOf(source: Source, output: ts.Node): ts.ObjectLiteralExpression {
   const isSchema = (node: ts.Node): node is ts.ObjectLiteralExpression =>
-    ts.isObjectLiteralExpression(node) && node.properties.some(({ name }) => name?.getText() === 'text') && isProperties(node.parent)
+    ts.isObjectLiteralExpression(node)
+    && node.properties.some(({ name }) => name?.getText() === 'text')
+    && isProperties(node.parent)
   return source.one('the properties of the value of job_output', isSchema, output)
 }
 
@@ -118,9 +120,13 @@ function editExecute(source: Source, execute: ts.Node): void {
   const isResult = (node: ts.Node): node is ts.ReturnStatement => ts.isReturnStatement(node)
   const result = source.one('what job_output returns', isResult, execute)
   source.linesBefore(result, ['const wake = ended && wakeOf(ended, read, wakes)'])
-  const isValue = (node: ts.Node): node is ts.ObjectLiteralExpression => node === result.expression && ts.isObjectLiteralExpression(node)
+  const isValue = (node: ts.Node): node is ts.ObjectLiteralExpression =>
+    node === result.expression && ts.isObjectLiteralExpression(node)
   const value = source.one('the value of job_output', isValue, result)
-  source.after(source.given('the properties of that value', value.properties.at(-1)), ', ...wake !== undefined ? { wake } : {}')
+  source.after(
+    source.given('the properties of that value', value.properties.at(-1)),
+    ', ...wake !== undefined ? { wake } : {}',
+  )
 }
 
 function enclosingIf(node: ts.Node, within: ts.Node): ts.IfStatement | undefined {

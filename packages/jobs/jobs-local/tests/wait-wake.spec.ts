@@ -231,6 +231,24 @@ describe('a steer', () => {
     expect(steers.listeners.size).toBe(0)
   })
 
+  it('ends a wait for good: whoever leaves it after that starts no look for the others', () => {
+    const steers = new SteerWatch(ctx, () => {})
+    const producer = new Producer()
+    const wakes = new JobWakes(producer, steers, () => {})
+    const request = { caller: agent, timeoutMs: 1000, signal: new AbortController().signal }
+    agent.steer(userMessage('stop'))
+    const ended = vi.fn()
+    const leave = wakes.watch({ ...request, wake: wakeSettings({ ...STEER, graceMs: 0 }), end: ended })
+    expect(ended).toHaveBeenCalledOnce()
+
+    producer.print()
+    wakes.watch({ ...request, wake: wakeSettings(BOTH), caller: {} as Agent, end: () => expect.unreachable() })
+    expect(vi.getTimerCount()).toBe(1)
+    const pending = vi.spyOn(steers, 'pending')
+    leave()
+    expect(pending).not.toHaveBeenCalled()
+  })
+
   it('may be an image', async () => {
     const image = { type: 'image', attachment: {} } as ImageBlock
     const wait = startWait(startJob(), STEER)
