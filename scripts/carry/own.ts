@@ -19,6 +19,10 @@ const root = join(import.meta.dirname, '../..')
 export function ownMember(path: string, owner: string, name: string): string[] {
   const source = new Source(path, readFileSync(join(root, path), 'utf8'))
   const member = memberOf(source, interfaceNamed(source, owner), name)
-  const text = source.tree.text.slice(member.getStart(source.tree, true), member.end)
-  return text.split('\n').map(line => line.replace(/^ {2}/, ''))
+  const start = member.getStart(source.tree, true)
+  const { character } = source.tree.getLineAndCharacterOfPosition(start)
+  return source.tree.text
+    .slice(start, member.end)
+    .split('\n')
+    .map((line, index) => (index === 0 ? line : line.slice(character)))
 }

@@ -17,6 +17,7 @@ import {
 } from '../find.ts'
 import { ownMember } from '../own.ts'
 import type { Source } from '../source.ts'
+import { addNote, insertIntoReadme } from '../texts.ts'
 
 const LOCAL = 'packages/shell/bash-local'
 const TOOL = 'packages/shell/tool-bash'
@@ -54,6 +55,10 @@ export const bash: Change = {
       variableNamed(source, 'proc', source.tree)
       source.linesAfter(memberOf(source, hooks, 'readOutput'), ['...outputHook(proc),'])
     })
+    insertIntoReadme(target, 'packages/shell/shell', [{ text: 'bash/shell', section: 'Service API (`ctx.shell`)' }])
+    insertIntoReadme(target, LOCAL, [{ text: 'bash/behavior', section: 'Behavior' }])
+    insertIntoReadme(target, TOOL, [{ text: 'bash/tool', section: '`bash`' }])
+    addNote(target, 'bash/note', 'bug-fix/2026-08-24-background-output-signal')
   },
 }
 

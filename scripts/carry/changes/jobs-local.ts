@@ -15,7 +15,9 @@ import {
   statementOf,
   variableNamed,
 } from '../find.ts'
+import { need } from '../manifest.ts'
 import type { Source } from '../source.ts'
+import { addNote, insertIntoReadme } from '../texts.ts'
 import { addWakeParameter } from './jobs.ts'
 
 const PACKAGE = 'packages/jobs/jobs-local'
@@ -51,6 +53,11 @@ export const jobsLocal: Change = {
       const ended = statementOf(assignmentTo(source, '.finishedAt', bodyOf(source, 'settle', registry)))
       source.linesAfter(ended, ['job.wakes.close()'])
     })
+    need(target, PACKAGE, {
+      dev: ['packages/core/agent-loop', 'packages/llm/llm', 'packages/test-support/agent-loop-testkit'],
+    })
+    insertIntoReadme(target, PACKAGE, [{ text: 'jobs-local/waits', section: 'Lifecycle' }])
+    addNote(target, 'jobs-local/note', 'bug-fix/2026-08-24-jobs-local-wait-wakes')
   },
 }
 

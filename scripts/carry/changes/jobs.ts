@@ -7,6 +7,7 @@ import type { Change } from '../change.ts'
 import { addImport, addParameterTag, classNamed, interfaceNamed, memberOf } from '../find.ts'
 import { ownMember } from '../own.ts'
 import type { Source } from '../source.ts'
+import { addNote, insertIntoReadme } from '../texts.ts'
 
 const SRC = 'packages/jobs/jobs/src'
 
@@ -33,6 +34,8 @@ export const jobs: Change = {
       addWakeParameter(source, wait)
       addParameterTag(source, wait, '@param wake - what else ends the wait; nothing does if it is left out.')
     })
+    insertIntoReadme(target, 'packages/jobs/jobs', [{ text: 'jobs/contract', section: 'Service contract' }])
+    addNote(target, 'jobs/note', 'feature/2026-08-24-job-waits-end-early')
   },
 }
 

@@ -15,7 +15,9 @@ import {
   valueOf,
   variableNamed,
 } from '../find.ts'
+import { need } from '../manifest.ts'
 import type { Source } from '../source.ts'
+import { addNote, insertIntoReadme } from '../texts.ts'
 
 const PACKAGE = 'packages/jobs/tool-jobs'
 const SPINE = 'packages/examples/agent-spine-demo/tests/agent-core.spec.ts'
@@ -49,6 +51,14 @@ export const toolJobs: Change = {
       editTool(source, objectWith(source, 'name', 'job_output'))
     })
     if (target.has(SPINE)) target.source(SPINE, followInSpine)
+    need(target, PACKAGE, { dev: ['packages/core/agent-loop', 'packages/test-support/agent-loop-testkit'] })
+    insertIntoReadme(target, PACKAGE, [
+      { text: 'tool-jobs/tools', section: 'Tools' },
+      { text: 'tool-jobs/config', section: 'Config' },
+      { text: 'tool-jobs/guidance', section: 'Background-job guidance' },
+      { text: 'tool-jobs/limits', section: 'Known Limitations and Deferred Work' },
+    ])
+    addNote(target, 'tool-jobs/note', 'bug-fix/2026-08-24-tool-jobs-early-ends')
   },
 }
 
