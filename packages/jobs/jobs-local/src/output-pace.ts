@@ -56,8 +56,9 @@ export function outputDue(unread: Unread, startedAt: number, wake: WakeSettings,
  * @param wake - a wait's settings.
  * @returns milliseconds; 0 without pacing.
  */
-export function intervalMs({ slow }: Pace, { outputIntervalMs, maxOutputIntervalMs }: WakeSettings): number {
-  return outputIntervalMs && Math.min(outputIntervalMs * 2 ** Math.max(slow - 1, 0), maxOutputIntervalMs)
+export function intervalMs(pace: Pace, wake: WakeSettings): number {
+  const { outputIntervalMs, maxOutputIntervalMs } = wake
+  return outputIntervalMs && Math.min(outputIntervalMs * 2 ** Math.max(pace.slow - 1, 0), maxOutputIntervalMs)
 }
 
 /**
@@ -68,7 +69,8 @@ export function intervalMs({ slow }: Pace, { outputIntervalMs, maxOutputInterval
  * @param wake - the wait's settings; without an interval nothing is used up.
  * @returns the pace from now on.
  */
-export function spend(pace: Pace, by: OutputDue['by'], now: number, { outputIntervalMs }: WakeSettings): Pace {
+export function spend(pace: Pace, by: OutputDue['by'], now: number, wake: WakeSettings): Pace {
+  const { outputIntervalMs } = wake
   if (outputIntervalMs === 0) return pace
   const next = { ...pace, lastEnd: now, restMs: 6 * outputIntervalMs }
   if (by === 'quick') return { ...next, quick: pace.quick - 1 }

@@ -16,7 +16,7 @@
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import type { JobId, JobRead, JobRegistry, JobWaitResult, JobWakeOptions } from '@deepseek-ai/dsh-jobs'
-import type { InferValue, ParameterSchemaSpec, ValueSchemaSpec } from '@deepseek-ai/dsh-tools'
+import type { InferValue, ValueSchemaSpec } from '@deepseek-ai/dsh-tools'
 import z from '@deepseek-ai/schemastery'
 
 /** Configures which events end a wait early, and how patiently. Times are milliseconds. */
@@ -121,7 +121,8 @@ export type JobWake = InferValue<typeof WAKE_SCHEMA>
  * @param settings - the settings.
  * @returns the sentence, after a blank; nothing if no wait ends early.
  */
-export function earlyEndNote({ wakeOnSteer, deliver }: WakeSettings): string {
+export function earlyEndNote(settings: WakeSettings): string {
+  const { wakeOnSteer, deliver } = settings
   const events = [
     ...(deliver === 'off' ? [] : ['the job prints output']),
     ...(wakeOnSteer ? ['the user sends a message'] : []),
@@ -133,23 +134,28 @@ export function earlyEndNote({ wakeOnSteer, deliver }: WakeSettings): string {
   )
 }
 
+/** The parameters of `job_output` for early ends. */
+export interface WakeParameters {
+  readonly wake_on_output?: { readonly type: 'boolean'; readonly description: string }
+}
+
 /**
  * The parameter with which a model asks for the end only.
  * @param settings - the settings.
  * @returns `wake_on_output`; no parameter where output never ends a wait.
  */
-export function wakeParameters({ wakeOnSteer, deliver }: WakeSettings) {
+export function wakeParameters(settings: WakeSettings): WakeParameters {
+  const { wakeOnSteer, deliver } = settings
+  if (deliver === 'off') return {}
   const others = wakeOnSteer ? 'completion, timeout or a message of the user' : 'completion or timeout'
   return {
-    ...(deliver !== 'off' && {
-      wake_on_output: {
-        type: 'boolean',
-        description:
-          'With wait: whether new output ends the wait (default true). Leave it on to follow progress or to notice trouble'
-          + ` early; set false when you need only the end, of a build or a test run say: then only ${others} ends it.`,
-      },
-    }),
-  } as const satisfies ParameterSchemaSpec
+    wake_on_output: {
+      type: 'boolean',
+      description:
+        'With wait: whether new output ends the wait (default true). Leave it on to follow progress or to notice trouble'
+        + ` early; set false when you need only the end, of a build or a test run say: then only ${others} ends it.`,
+    },
+  }
 }
 
 /** One wait of `job_output`. */
