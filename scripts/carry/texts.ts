@@ -10,7 +10,8 @@ import type { Target } from './change.ts'
 import { MissingPlace } from './refusal.ts'
 import { Sections, type SectionPlace } from './sections.ts'
 
-const LANGUAGES = ['.md', '.zh.md'] as const
+/** The endings of a pair's files. */
+export const LANGUAGES = ['.md', '.zh.md'] as const
 
 /** A text, and where it goes in a README. */
 export interface Insertion {
@@ -60,8 +61,12 @@ function ownText(target: Target, file: string): string {
   return target.scope.rename(readFileSync(join(import.meta.dirname, 'texts', file), 'utf8'))
 }
 
-/** Write the hashes of a pair. The record of a new pair begins with the comment that says how to write it again. */
-function record(target: Target, path: string): void {
+/**
+ * Write the hashes of a pair. The record of a new pair begins with the comment that says how to write it again.
+ * @param target - the checkout's files.
+ * @param path - of the pair, without an extension.
+ */
+export function record(target: Target, path: string): void {
   const file = `${path}.i18n.yaml`
   const lines = LANGUAGES.map(language => {
     const bytes = Buffer.from(target.read(path + language))

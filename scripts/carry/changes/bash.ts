@@ -18,6 +18,7 @@ import {
 import { ownMember } from '../own.ts'
 import type { Source } from '../source.ts'
 import { addNote, insertIntoReadme } from '../texts.ts'
+import { editWithPage } from '../type-blocks.ts'
 
 const LOCAL = 'packages/shell/bash-local'
 const TOOL = 'packages/shell/tool-bash'
@@ -44,7 +45,7 @@ export const bash: Change = {
     `${TOOL}/tests/output-hook.spec.ts`,
   ],
   edit(target) {
-    target.source('packages/shell/shell/src/types.ts', source => {
+    editWithPage(target, 'packages/shell/shell/src/types.ts', 'ShellProcess', 'docs/subsystems/shell', source => {
       const member = ownMember(`${LOCAL}/src/shell-process.ts`, 'ShellProcess', 'onOutput')
       source.linesAfter(memberOf(source, interfaceNamed(source, 'ShellProcess'), 'readOutput'), member)
     })

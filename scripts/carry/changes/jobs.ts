@@ -8,6 +8,7 @@ import { addImport, addParameterTag, classNamed, interfaceNamed, memberOf } from
 import { ownMember } from '../own.ts'
 import type { Source } from '../source.ts'
 import { addNote, insertIntoReadme } from '../texts.ts'
+import { editWithPage } from '../type-blocks.ts'
 
 const SRC = 'packages/jobs/jobs/src'
 
@@ -23,7 +24,7 @@ export const jobs: Change = {
   ].join('\n'),
   files: [`${SRC}/wake-types.ts`],
   edit(target) {
-    target.source(`${SRC}/types.ts`, source => {
+    editWithPage(target, `${SRC}/types.ts`, 'JobHooks', 'docs/subsystems/jobs', source => {
       const readOutput = memberOf(source, interfaceNamed(source, 'JobHooks'), 'readOutput')
       source.linesAfter(readOutput, ownMember(`${SRC}/types.ts`, 'JobHooks', 'onOutput'))
     })
