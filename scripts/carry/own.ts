@@ -4,7 +4,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { interfaceNamed, memberOf } from './find.ts'
+import ts from 'typescript'
+import { interfaceNamed, memberOf, variableNamed } from './find.ts'
 import { Source } from './source.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -17,7 +18,7 @@ const root = join(import.meta.dirname, '../..')
  * @returns its lines, without the indentation of their level.
  */
 export function ownMember(path: string, owner: string, name: string): string[] {
-  const source = new Source(path, readFileSync(join(root, path), 'utf8'))
+  const source = ownSource(path)
   const member = memberOf(source, interfaceNamed(source, owner), name)
   const start = member.getStart(source.tree, true)
   const { character } = source.tree.getLineAndCharacterOfPosition(start)
@@ -25,4 +26,21 @@ export function ownMember(path: string, owner: string, name: string): string[] {
     .slice(start, member.end)
     .split('\n')
     .map((line, index) => (index === 0 ? line : line.slice(character)))
+}
+
+/**
+ * Read which properties an object has.
+ * @param path - of the file here, from the root.
+ * @param name - the constant that is the object.
+ * @returns their names.
+ */
+export function ownKeys(path: string, name: string): string[] {
+  const { initializer } = variableNamed(ownSource(path), name)
+  const properties =
+    initializer !== undefined && ts.isObjectLiteralExpression(initializer) ? initializer.properties : []
+  return properties.flatMap(property => property.name?.getText() ?? [])
+}
+
+function ownSource(path: string): Source {
+  return new Source(path, readFileSync(join(root, path), 'utf8'))
 }

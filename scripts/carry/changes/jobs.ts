@@ -11,6 +11,7 @@ import { addNote, insertIntoReadme } from '../texts.ts'
 import { editWithPage } from '../type-blocks.ts'
 
 const SRC = 'packages/jobs/jobs/src'
+const CATALOG = 'scripts/gen-cordis-catalog.ts'
 
 export const jobs: Change = {
   group: 'jobs',
@@ -35,6 +36,7 @@ export const jobs: Change = {
       addWakeParameter(source, wait)
       addParameterTag(source, wait, '@param wake - what else ends the wait; nothing does if it is left out.')
     })
+    if (target.has(CATALOG)) target.source(CATALOG, linkTypes)
     insertIntoReadme(target, 'packages/jobs/jobs', [{ text: 'jobs/contract', section: 'Service contract' }])
     addNote(target, 'jobs/note', 'feature/2026-08-24-job-waits-end-early')
   },
@@ -53,6 +55,15 @@ export function addWakeParameter(source: Source, wait: ts.Node): void {
   const isSnapshot = (node: ts.Node): node is ts.TypeReferenceNode =>
     ts.isTypeReferenceNode(node) && node.getText() === 'JobSnapshot'
   source.replace(source.one('JobSnapshot as what wait returns', isSnapshot, type), 'JobWaitResult')
+}
+
+/** The catalog of services has to know the page of each type in a signature. */
+function linkTypes(source: Source): void {
+  const isSnapshot = (node: ts.Node): node is ts.PropertyAssignment =>
+    ts.isPropertyAssignment(node) && node.name.getText() === 'JobSnapshot'
+  const page = source.one('the page of JobSnapshot', isSnapshot)
+  const text = page.initializer.getText()
+  source.linesAfter(page, [`JobWaitResult: ${text},`, `JobWakeOptions: ${text},`])
 }
 
 function exportOfTypes(source: Source): ts.ExportDeclaration {

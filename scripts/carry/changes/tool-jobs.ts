@@ -16,6 +16,7 @@ import {
   variableNamed,
 } from '../find.ts'
 import { need } from '../manifest.ts'
+import { ownKeys } from '../own.ts'
 import type { Source } from '../source.ts'
 import { addNote, insertIntoReadme } from '../texts.ts'
 
@@ -64,8 +65,13 @@ export const toolJobs: Change = {
 
 function addSettings(source: Source): void {
   source.after(interfaceNamed(source, 'Config').name, ' extends WakeConfig')
+  // The catalog of settings takes plain keys only.
+  const fields = ownKeys(`${PACKAGE}/src/wake-result.ts`, 'WAKE_FIELDS')
   const schema = callOf(source, 'object', variableNamed(source, 'Config'))
-  source.addProperties(source.given('the fields of Config', schema.arguments[0]), ['...WAKE_FIELDS,'])
+  source.addProperties(
+    source.given('the fields of Config', schema.arguments[0]),
+    fields.map(field => `${field}: WAKE_FIELDS.${field},`),
+  )
   source.linesAfter(source.given('the beginning of apply', bodyOf(source, 'apply').getFirstToken()), [
     '  const wakes = wakeSettings(config, ctx)',
   ])
