@@ -14,11 +14,11 @@ export interface DraftCommit {
 /** Collects commits. Each begins with the files that the one before left. */
 export class Draft {
   readonly commits: DraftCommit[] = []
-  private readonly checkout: Checkout
+  private readonly checkout: Pick<Checkout, 'read'>
   private readonly texts = new Map<string, string>()
   private changed = new Map<string, string>()
 
-  constructor(checkout: Checkout) {
+  constructor(checkout: Pick<Checkout, 'read'>) {
     this.checkout = checkout
   }
 

@@ -143,10 +143,10 @@ export function statementOf(node: ts.Node): ts.Statement {
 /**
  * Import what the file does not know yet.
  * @param source - the file.
- * @param line - an import declaration.
+ * @param lines - an import declaration.
  */
-export function addImport(source: Source, line: string): void {
-  source.linesAfter(source.given('an import', source.tree.statements.findLast(ts.isImportDeclaration)), [line])
+export function addImport(source: Source, ...lines: string[]): void {
+  source.linesAfter(source.given('an import', source.tree.statements.findLast(ts.isImportDeclaration)), lines)
 }
 
 /**

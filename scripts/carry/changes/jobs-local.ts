@@ -41,7 +41,7 @@ export const jobsLocal: Change = {
   ],
   edit(target) {
     target.source(`${PACKAGE}/src/index.ts`, source => {
-      addImportedTypes(source, '@deepseek-ai/dsh-jobs', 'JobWaitResult, JobWakeOptions')
+      addImportedTypes(source, target.scope.rename('@deepseek-ai/dsh-jobs'), 'JobWaitResult, JobWakeOptions')
       addImport(source, `import { SteerWatch } from './steer-watch.ts'`)
       addImport(source, `import { JobWakes } from './wait-wake.ts'`)
       addImport(source, `import { wakeSettings } from './wake-settings.ts'`)

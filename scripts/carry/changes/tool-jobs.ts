@@ -39,11 +39,9 @@ export const toolJobs: Change = {
     target.source(`${PACKAGE}/src/index.ts`, source => {
       addImport(
         source,
-        [
-          'import {',
-          '  earlyEndNote, resultEnding, WAKE_FIELDS, WAKE_SCHEMA, waitForJob, wakeOf, wakeParameters, wakeSettings,',
-          "} from './wake-result.ts'",
-        ].join('\n'),
+        'import {',
+        '  earlyEndNote, resultEnding, WAKE_FIELDS, WAKE_SCHEMA, waitForJob, wakeOf, wakeParameters, wakeSettings,',
+        "} from './wake-result.ts'",
       )
       addImport(source, `import type { EndedWait, JobWake, WakeConfig } from './wake-result.ts'`)
       addSettings(source)

@@ -1,0 +1,190 @@
+import { readFileSync } from 'node:fs'
+import ts from 'typescript'
+import { describe, expect, it } from 'vitest'
+import type { Change } from '../change.ts'
+import { MissingPlace } from '../refusal.ts'
+import { bash } from './bash.ts'
+import { jobs } from './jobs.ts'
+import { jobsLocal } from './jobs-local.ts'
+import { carryOnto, edited, withCrlf, type Tree } from './testing/packages.ts'
+import { smallHarness } from './testing/trees.ts'
+import { toolJobs } from './tool-jobs.ts'
+
+const JOBS = 'packages/jobs/jobs/src/index.ts'
+const TYPES = 'packages/jobs/jobs/src/types.ts'
+const LOCAL = 'packages/jobs/jobs-local/src/index.ts'
+const TOOL = 'packages/jobs/tool-jobs/src/index.ts'
+const SPINE = 'packages/examples/agent-spine-demo/tests/agent-core.spec.ts'
+const BASH = 'packages/shell/bash-local/src/index.ts'
+const TOOL_BASH = 'packages/shell/tool-bash/src/index.ts'
+const SHELL = 'packages/shell/shell/src/types.ts'
+
+const CHANGES = { jobs, jobsLocal, toolJobs, bash }
+const names = Object.keys(CHANGES) as (keyof typeof CHANGES)[]
+
+/** The lines of a file that were not there before, without their indentation. */
+function added(change: Change, path: string, tree: Tree = smallHarness()): string[] {
+  const before = new Set(tree[path]?.split(/\r?\n/))
+  const after = carryOnto(change, tree).files[path]?.split(/\r?\n/) ?? []
+  return after.filter(line => !before.has(line)).map(line => line.trim())
+}
+
+function refusal(change: Change, tree: Tree): string {
+  try {
+    carryOnto(change, tree)
+  } catch (error) {
+    if (error instanceof MissingPlace) return error.message
+    throw error
+  }
+  return 'carried'
+}
+
+describe.each(names)('the commit %s', name => {
+  const change = CHANGES[name]
+
+  it('brings its files as they are here, and edits leave every source readable', () => {
+    const { files, message } = carryOnto(change, smallHarness())
+    for (const path of change.files) expect(files[path]).toBe(readFileSync(path, 'utf8'))
+    expect(message).toMatch(/^(feat|fix)\([a-z-]+\): .*\n\n/)
+    for (const [path, text] of Object.entries(files).filter(([file]) => file.endsWith('.ts'))) {
+      const { diagnostics } = ts.transpileModule(text, { fileName: path, reportDiagnostics: true })
+      expect(diagnostics, path).toEqual([])
+    }
+  })
+
+  it('is known when it is there', () => {
+    expect(carryOnto(change, smallHarness()).isThere).toBe(true)
+  })
+
+  it('takes the names of a fork', () => {
+    const { files } = carryOnto(change, smallHarness('@fork/tool-'))
+    const renamed = Object.entries(files).filter(([, text]) => text.includes('@deepseek-ai/'))
+    expect(renamed.map(([path]) => path)).toEqual([])
+    expect(Object.values(files).join('')).toContain('@fork/tool-')
+  })
+
+  it('is the same commit with the other line endings', () => {
+    const lf = carryOnto(change, smallHarness()).files
+    const crlf = carryOnto(change, withCrlf(smallHarness())).files
+    for (const path of Object.keys(lf).filter(file => !/i18n|README|docs/.test(file)))
+      expect(crlf[path]?.replaceAll('\r\n', '\n'), path).toBe(lf[path])
+    for (const path of [JOBS, LOCAL, TOOL, BASH]) expect(crlf[path]).not.toMatch(/[^\r]\n/)
+  })
+})
+
+describe('the places of', () => {
+  it('jobs: the hook, the fifth parameter, its comment and the result', () => {
+    expect(added(jobs, TYPES).at(-1)).toBe('onOutput?(listener: () => void): () => void')
+    expect(added(jobs, JOBS)).toEqual([
+      "import type { JobWaitResult, JobWakeOptions } from './wake-types.ts'",
+      "export type { JobWaitResult, JobWakeOptions } from './wake-types.ts'",
+      '* @param wake - what else ends the wait; nothing does if it is left out.',
+      expect.stringMatching(/^abstract wait\(.*, wake\?: JobWakeOptions\): Promise<JobWaitResult>$/),
+    ])
+    for (const page of ['docs/subsystems/jobs.md', 'docs/subsystems/jobs.zh.md'])
+      expect(added(jobs, page).at(-1)).toBe('onOutput?(listener: () => void): () => void')
+  })
+
+  it('jobs-local: the wakes of each job, read through them, and a wait that they may end', () => {
+    const text = carryOnto(jobsLocal, smallHarness()).files[LOCAL]
+    expect(text).toContain('return job.wakes.read() ?? (job.output)')
+    expect(text).toMatch(/interface Tracked \{\n {2}wakes: JobWakes\n/)
+    expect(text).toMatch(/job\.finishedAt = .*\n {4}job\.wakes\.close\(\)\n/)
+    expect(text).toMatch(/const settings = wake && wakeSettings\(wake\)\n {4}if \(isLive\(job\)\) \{/)
+    expect(text).toMatch(/const woken = await new Promise<JobWaitResult \| void>/)
+    expect(text).toMatch(/\n {6}\}\)\n {6}if \(woken\) return woken\n/)
+  })
+
+  it('tool-jobs: settings, guidance, ending and the wait itself', () => {
+    const lines = added(toolJobs, TOOL)
+    expect(lines).toContain('export interface Config extends WakeConfig {')
+    expect(lines).toContain('wakeOnSteer: WAKE_FIELDS.wakeOnSteer,')
+    expect(lines).toContain("text: 'Mind your jobs.' + earlyEndNote(wakes),")
+    expect(lines).toContain('+ earlyEndNote(wakes),')
+    expect(lines).toContain('...wakeParameters(wakes),')
+    expect(lines).toContain('wake: WAKE_SCHEMA,')
+    expect(lines).toContain('return { text: read.text, ...wake !== undefined ? { wake } : {} }')
+    expect(added(toolJobs, SPINE)).toEqual([expect.stringContaining('signal, expect.objectContaining({')])
+  })
+
+  it('tool-jobs without the demo: the demo is not needed', () => {
+    const { [SPINE]: demo, ...tree } = smallHarness()
+    expect(demo).toBeDefined()
+    expect(refusal(toolJobs, tree)).toBe('carried')
+  })
+
+  it('bash: the signal, settled first thing in both ends, and reads in whole characters', () => {
+    const lines = added(bash, BASH)
+    expect(lines.filter(line => line === 'output.settle()')).toHaveLength(2)
+    expect(lines).toContain('{ reader: out, offset: () => a },')
+    expect(lines).toContain('const second = readWhole(err, b, output.isSettled)')
+    expect(lines).toContain('onOutput: listener => output.subscribe(listener),')
+    expect(added(bash, TOOL_BASH)).toContain('...outputHook(proc),')
+    expect(added(bash, SHELL).at(-1)).toBe('onOutput?: (listener: () => void) => () => void')
+  })
+})
+
+describe('is refused, by the file and what is not there,', () => {
+  it.each<[keyof typeof CHANGES, string, string, string, RegExp]>([
+    ['jobs', TYPES, 'interface JobHooks', 'interface Hooks', /interface JobHooks is there not at all/],
+    ['jobs', TYPES, '  readOutput?(): string\n', '', /member readOutput of JobHooks is there not at all/],
+    ['jobs', JOBS, ', signal?: AbortSignal', '', /method wait with four parameters is there not at all/],
+    ['jobs', JOBS, "export type { JobSnapshot } from './types.ts'\n", '', /export of types/],
+    ['jobs', JOBS, 'Promise<JobSnapshot>', 'Promise<Job>', /JobSnapshot as what wait returns/],
+    ['jobs', JOBS, '@returns the job.', 'Returns it.', /@returns of a comment/],
+    ['jobs', 'docs/subsystems/jobs.zh.md', 'interface JobHooks', 'interface Hooks', /0 blocks of code/],
+    ['jobsLocal', LOCAL, 'import type { JobSnapshot }', 'import { JobSnapshot }', /import of types from/],
+    ['jobsLocal', LOCAL, 'const hooks =', 'const work =', /variable hooks/],
+    ['jobsLocal', LOCAL, '    this.selfCtx = ctx\n', '', /assignment of selfCtx/],
+    ['jobsLocal', LOCAL, 'job.readOutput ? job.readOutput() : job.output', 'job.text()', /choice by readOutput/],
+    ['jobsLocal', LOCAL, 'await new Promise<void>', 'await promise<void>', /promise that wait awaits/],
+    ['jobsLocal', LOCAL, '    job.finishedAt = Date.now()\n', '', /assignment to \.finishedAt/],
+    ['jobsLocal', LOCAL, 'waitResolvers: Set<', 'waits: Set<', /interface of the record/],
+    ['toolJobs', TOOL, 'interface Config', 'interface Settings', /interface Config/],
+    ['toolJobs', TOOL, "name: 'job_output'", "name: 'job_text'", /object with name: 'job_output'/],
+    ['toolJobs', TOOL, "name: 'tool:jobs'", "name: 'jobs'", /object with name: 'tool:jobs'/],
+    ['toolJobs', TOOL, 'await ctx.jobs.wait(', 'await ctx.jobs.join(', /call of wait/],
+    ['toolJobs', TOOL, 'finalizeTaskContent', 'finalize', /variable finalizeTaskContent/],
+    ['toolJobs', SPINE, 'expect(wait)', 'expect(join)', /expectation of the arguments/],
+    ['bash', SHELL, 'interface ShellProcess ', 'interface Process ', /interface ShellProcess/],
+    ['bash', BASH, 'startArgv', 'startAny', /function startArgv/],
+    ['bash', BASH, 'out.readFrom(a)', 'out.text(a)', /pair of reads/],
+    [
+      'bash',
+      BASH,
+      '(error: unknown) => {\n        spawnFailureNote = String(error)\n      }',
+      'fail',
+      /pair of functions/,
+    ],
+    ['bash', TOOL_BASH, "kind: 'bash'", "kind: 'shell'", /object with kind: 'bash'/],
+  ])('%s: %s without %j', (name, path, from, to, reason) => {
+    const message = refusal(CHANGES[name], edited(smallHarness(), path, from, to))
+    expect(message).toMatch(reason)
+    expect(message).toContain(path)
+  })
+
+  it.each<[keyof typeof CHANGES, string, string]>([
+    ['jobs', TYPES, 'export interface JobHooks {\n  readOutput?(): string\n}\n'],
+    ['jobsLocal', LOCAL, 'export class LocalJobRegistry {}\n'],
+    ['toolJobs', TOOL, "const other = { name: 'job_output' }\n"],
+    ['bash', TOOL_BASH, "const other = { kind: 'bash' }\n"],
+  ])('%s with a second one in %s', (name, path, more) => {
+    const tree = smallHarness()
+    const message = refusal(CHANGES[name], { ...tree, [path]: (tree[path] ?? '') + more })
+    expect(message).toMatch(/is there 2 times$/)
+    expect(message).toContain(path)
+  })
+
+  it.each(names)('%s where another file has its name', name => {
+    const change = CHANGES[name]
+    const [path = ''] = change.files
+    const { files } = carryOnto(change, smallHarness())
+    expect(() => carryOnto(change, { ...files, [path]: 'another one' })).toThrow(MissingPlace)
+  })
+})
+
+it('places that have moved are found all the same', () => {
+  const tree = smallHarness()
+  const moved = `// Many\n// lines\n// more.\n\n${tree[TYPES] ?? ''}`
+  expect(added(jobs, TYPES, { ...tree, [TYPES]: moved })).toEqual(added(jobs, TYPES))
+})
