@@ -79,18 +79,24 @@ function keepWakes(source: Source, registry: ts.ClassDeclaration): void {
     ts.isInterfaceDeclaration(node) && node.members.some(({ name }) => name?.getText() === 'waitResolvers')
   const record = source.one('the interface of the record, which has waitResolvers', isRecord)
   source.replace(memberOf(source, record, 'readOutput'), 'wakes: JobWakes')
-  const start = bodyOf(source, 'start', registry)
-  variableNamed(source, 'hooks', start)
-  variableNamed(source, 'id', start)
   const isReader = (node: ts.Node): node is ts.PropertyAssignment =>
     ts.isPropertyAssignment(node) && node.name.getText() === 'readOutput'
-  const reader = source.one('the property readOutput of the record', isReader, start)
+  const reader = source.one('the property readOutput of the record', isReader, registry)
+  const hooks = source.one('the hooks that readOutput is taken from', isFirstName, reader.initializer).text
+  source.one('the property id of the record', isId, reader.parent)
   source.replaceLine(reader, [
-    'wakes: new JobWakes(hooks, this.steers, (fault) => {',
+    `wakes: new JobWakes(${hooks}, this.steers, (fault) => {`,
     '  this.selfCtx.logger.warn(`jobs: job ${id} ${fault}`)',
     '}),',
   ])
 }
+
+const isId = (node: ts.Node): node is ts.ShorthandPropertyAssignment =>
+  ts.isShorthandPropertyAssignment(node) && node.name.text === 'id'
+
+/** `hooks` in `hooks.readOutput?.bind(hooks)`. */
+const isFirstName = (node: ts.Node): node is ts.Identifier =>
+  ts.isIdentifier(node) && ts.isPropertyAccessExpression(node.parent) && node.parent.expression === node
 
 function editRead(source: Source, registry: ts.ClassDeclaration): void {
   const isChoice = (node: ts.Node): node is ts.ConditionalExpression =>

@@ -68,6 +68,7 @@ export class LocalJobRegistry {
     const hooks = spec.run()
     const id = newId()
     const job: Tracked = {
+      id,
       readOutput: hooks.readOutput,
       waitResolvers: new Set(),
     }
