@@ -45,6 +45,10 @@ export const bash: Change = {
     `${TOOL}/tests/output-hook.spec.ts`,
   ],
   edit(target) {
+    // What the job's hook is typed by comes with the commits on jobs.
+    target.source('packages/jobs/jobs/src/types.ts', source => {
+      memberOf(source, interfaceNamed(source, 'JobHooks'), 'onOutput')
+    })
     editWithPage(target, 'packages/shell/shell/src/types.ts', 'ShellProcess', 'docs/subsystems/shell', source => {
       const member = ownMember(`${LOCAL}/src/shell-process.ts`, 'ShellProcess', 'onOutput')
       source.linesAfter(memberOf(source, interfaceNamed(source, 'ShellProcess'), 'readOutput'), member)

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
-import type { Change } from '../change.ts'
+import { isThere, type Change } from '../change.ts'
+import { Draft } from '../draft.ts'
 import { MissingPlace } from '../refusal.ts'
+import { readScope } from '../scope.ts'
 import { bash } from './bash.ts'
 import { jobs } from './jobs.ts'
 import { jobsLocal } from './jobs-local.ts'
@@ -21,6 +23,12 @@ const SHELL = 'packages/shell/shell/src/types.ts'
 
 const CHANGES = { jobs, jobsLocal, toolJobs, bash }
 const names = Object.keys(CHANGES) as (keyof typeof CHANGES)[]
+
+/** What a change is carried onto: those of bash come after those of jobs. */
+function treeFor(name: keyof typeof CHANGES, prefix?: string): Tree {
+  const tree = smallHarness(prefix)
+  return name === 'bash' ? carryOnto(jobs, tree).files : tree
+}
 
 /** The lines of a file that were not there before, without their indentation. */
 function added(change: Change, path: string, tree: Tree = smallHarness()): string[] {
@@ -43,7 +51,7 @@ describe.each(names)('the commit %s', name => {
   const change = CHANGES[name]
 
   it('brings its files as they are here, and edits leave every source readable', () => {
-    const { files, message } = carryOnto(change, smallHarness())
+    const { files, message } = carryOnto(change, treeFor(name))
     for (const path of change.files) expect(files[path]).toBe(readFileSync(path, 'utf8'))
     expect(message).toMatch(/^(feat|fix)\([a-z-]+\): .*\n\n/)
     for (const [path, text] of Object.entries(files).filter(([file]) => file.endsWith('.ts'))) {
@@ -53,19 +61,19 @@ describe.each(names)('the commit %s', name => {
   })
 
   it('is known when it is there', () => {
-    expect(carryOnto(change, smallHarness()).isThere).toBe(true)
+    expect(carryOnto(change, treeFor(name)).isThere).toBe(true)
   })
 
   it('takes the names of a fork', () => {
-    const { files } = carryOnto(change, smallHarness('@fork/tool-'))
+    const { files } = carryOnto(change, treeFor(name, '@fork/tool-'))
     const renamed = Object.entries(files).filter(([, text]) => text.includes('@deepseek-ai/'))
     expect(renamed.map(([path]) => path)).toEqual([])
     expect(Object.values(files).join('')).toContain('@fork/tool-')
   })
 
   it('is the same commit with the other line endings', () => {
-    const lf = carryOnto(change, smallHarness()).files
-    const crlf = carryOnto(change, withCrlf(smallHarness())).files
+    const lf = carryOnto(change, treeFor(name)).files
+    const crlf = carryOnto(change, withCrlf(treeFor(name))).files
     for (const path of Object.keys(lf).filter(file => !/i18n|README|docs/.test(file)))
       expect(crlf[path]?.replaceAll('\r\n', '\n'), path).toBe(lf[path])
     for (const path of [JOBS, LOCAL, TOOL, BASH]) expect(crlf[path]).not.toMatch(/[^\r]\n/)
@@ -114,13 +122,14 @@ describe('the places of', () => {
   })
 
   it('bash: the signal, settled first thing in both ends, and reads in whole characters', () => {
-    const lines = added(bash, BASH)
+    const tree = treeFor('bash')
+    const lines = added(bash, BASH, tree)
     expect(lines.filter(line => line === 'output.settle()')).toHaveLength(2)
     expect(lines).toContain('{ reader: out, offset: () => a },')
     expect(lines).toContain('const second = readWhole(err, b, output.isSettled)')
     expect(lines).toContain('onOutput: listener => output.subscribe(listener),')
-    expect(added(bash, TOOL_BASH)).toContain('...outputHook(proc),')
-    expect(added(bash, SHELL).at(-1)).toBe('onOutput?: (listener: () => void) => () => void')
+    expect(added(bash, TOOL_BASH, tree)).toContain('...outputHook(proc),')
+    expect(added(bash, SHELL, tree).at(-1)).toBe('onOutput?: (listener: () => void) => () => void')
   })
 })
 
@@ -159,7 +168,7 @@ describe('is refused, by the file and what is not there,', () => {
     ],
     ['bash', TOOL_BASH, "kind: 'bash'", "kind: 'shell'", /object with kind: 'bash'/],
   ])('%s: %s without %j', (name, path, from, to, reason) => {
-    const message = refusal(CHANGES[name], edited(smallHarness(), path, from, to))
+    const message = refusal(CHANGES[name], edited(treeFor(name), path, from, to))
     expect(message).toMatch(reason)
     expect(message).toContain(path)
   })
@@ -170,17 +179,22 @@ describe('is refused, by the file and what is not there,', () => {
     ['toolJobs', TOOL, "const other = { name: 'job_output' }\n"],
     ['bash', TOOL_BASH, "const other = { kind: 'bash' }\n"],
   ])('%s with a second one in %s', (name, path, more) => {
-    const tree = smallHarness()
+    const tree = treeFor(name)
     const message = refusal(CHANGES[name], { ...tree, [path]: (tree[path] ?? '') + more })
     expect(message).toMatch(/is there 2 times$/)
     expect(message).toContain(path)
   })
 
+  it('bash without the commits on jobs', () => {
+    expect(refusal(bash, smallHarness())).toMatch(/types\.ts: the member onOutput of JobHooks is there not at all$/)
+  })
+
   it.each(names)('%s where another file has its name', name => {
     const change = CHANGES[name]
     const [path = ''] = change.files
-    const { files } = carryOnto(change, smallHarness())
-    expect(() => carryOnto(change, { ...files, [path]: 'another one' })).toThrow(MissingPlace)
+    const files: Tree = { ...treeFor(name), [path]: 'another one' }
+    const read = (file: string) => files[file]
+    expect(() => isThere(change, new Draft({ read }), readScope(read))).toThrow(/it is not the one that is carried$/)
   })
 })
 
