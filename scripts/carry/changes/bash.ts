@@ -37,9 +37,8 @@ export const bash: Change = {
   files: [
     `${LOCAL}/src/output-signal.ts`,
     `${LOCAL}/src/whole-text.ts`,
-    `${LOCAL}/tests/harness.ts`,
+    `${LOCAL}/tests/background-output.spec.ts`,
     `${LOCAL}/tests/output-signal.spec.ts`,
-    `${LOCAL}/tests/signals.spec.ts`,
     `${LOCAL}/tests/whole-text.spec.ts`,
     `${TOOL}/src/output-hook.ts`,
     `${TOOL}/tests/output-hook.spec.ts`,
