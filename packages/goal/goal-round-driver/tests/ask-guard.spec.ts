@@ -106,7 +106,7 @@ async function isDenied(ctx: Context, agent: Agent): Promise<boolean> {
 
 function textOf(content: readonly ContentBlock[]): string {
   return content
-    .map(block => {
+    .map((block: ContentBlock) => {
       if (block.type === 'tool-result') return textOf(block.content)
       return block.type === 'text' ? block.text : ''
     })
@@ -132,7 +132,7 @@ function eventually(assertion: () => void): Promise<void> {
 /** A model that stops at a gate with every request, until the test lets it answer. */
 function gatedModel(replies: Reply[] = []) {
   const arrivals: { request: GenerateOptions; answer: (reply?: Reply) => void }[] = []
-  const script: Script = request => {
+  const script: Script = (request: GenerateOptions) => {
     const { promise, resolve, reject } = Promise.withResolvers<Reply>()
     request.signal?.addEventListener('abort', () => {
       reject(new Error('aborted'))
@@ -322,13 +322,16 @@ describe('the window, site by site', () => {
     expect(isOpen()).toBe(false)
   })
 
-  it.each(['completed', 'blocked', 'max-tokens'] as const)('closes at the end of the turn: %s', async kind => {
-    const { agent, isOpen } = await openWindow()
-    agent.session.append('turn/start', { turn: 7 })
-    expect(isOpen()).toBe(true)
-    agent.session.append('turn/end', { turn: 7, reason: { kind } })
-    expect(isOpen()).toBe(false)
-  })
+  it.each(['completed', 'blocked', 'max-tokens'] as const)(
+    'closes at the end of the turn: %s',
+    async (kind: 'completed' | 'blocked' | 'max-tokens') => {
+      const { agent, isOpen } = await openWindow()
+      agent.session.append('turn/start', { turn: 7 })
+      expect(isOpen()).toBe(true)
+      agent.session.append('turn/end', { turn: 7, reason: { kind } })
+      expect(isOpen()).toBe(false)
+    },
+  )
 
   it("is not closed by another agent's turn end", async () => {
     const { isOpen, createAgent } = await openWindow()
@@ -346,17 +349,23 @@ describe('the window, site by site', () => {
     expect(isOpen()).toBe(true)
   })
 
-  it.each(['next-step', 'next-turn'] as const)('closes when a human message is inserted into %s', async target => {
-    const { agent, isOpen } = await openWindow()
-    agent.inbox.append(target, message('me'))
-    expect(isOpen()).toBe(false)
-  })
+  it.each(['next-step', 'next-turn'] as const)(
+    'closes when a human message is inserted into %s',
+    async (target: 'next-step' | 'next-turn') => {
+      const { agent, isOpen } = await openWindow()
+      agent.inbox.append(target, message('me'))
+      expect(isOpen()).toBe(false)
+    },
+  )
 
-  it.each(['next-step', 'next-turn'] as const)('is not closed by a notice inserted into %s', async target => {
-    const { agent, isOpen } = await openWindow()
-    agent.inbox.append(target, notice())
-    expect(isOpen()).toBe(true)
-  })
+  it.each(['next-step', 'next-turn'] as const)(
+    'is not closed by a notice inserted into %s',
+    async (target: 'next-step' | 'next-turn') => {
+      const { agent, isOpen } = await openWindow()
+      agent.inbox.append(target, notice())
+      expect(isOpen()).toBe(true)
+    },
+  )
 
   it('closes when the message that opened it is discarded, not with another round', async () => {
     const { emit, opener, isOpen } = await openWindow()
@@ -459,7 +468,7 @@ describe('a goal round on the real runtime', () => {
   })
 
   it('leads the model to block the goal in the first round that the goal tools allow', async () => {
-    const script: Script = request => {
+    const script: Script = (request: GenerateOptions) => {
       const last = textOf(request.messages.at(-1)?.content ?? [])
       if (last.includes('<goal_round>')) return [ask]
       if (last.includes(GOAL_ROUND_ASK_DENIAL)) return [{ name: 'get_goal', args: {} }]

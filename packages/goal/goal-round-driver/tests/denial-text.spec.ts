@@ -22,12 +22,15 @@ describe('the text of a denial', () => {
     expect(again.length).toBeLessThan(GOAL_ROUND_ASK_DENIAL.length / 3)
   })
 
-  it.each([false, true])('says where to put the question once the goal is decided, told before: %s', isTold => {
-    const text = ask(isTold, 'decided')
-    expect(text).toContain('no longer active')
-    expect(text).toContain('closing message')
-    expect(text).not.toContain('update_goal')
-  })
+  it.each([false, true])(
+    'says where to put the question once the goal is decided, told before: %s',
+    (isTold: boolean) => {
+      const text = ask(isTold, 'decided')
+      expect(text).toContain('no longer active')
+      expect(text).toContain('closing message')
+      expect(text).not.toContain('update_goal')
+    },
+  )
 
   it('is the whole advice where the goal cannot be read', () => {
     expect(ask(true, 'unreadable')).toBe(GOAL_ROUND_ASK_DENIAL)
@@ -45,7 +48,7 @@ describe('the text of a denial', () => {
     ask(true, 'decided'),
     ask(true, 'unreadable'),
     denialText('exit_plan_mode', false, 'active'),
-  ])('begins with the prefix by which others know it: %s', text => {
+  ])('begins with the prefix by which others know it: %s', (text: string) => {
     expect(text.startsWith(GOAL_ROUND_DENIAL_PREFIX)).toBe(true)
     expect(isGoalRoundDenial(text)).toBe(true)
     expect(isGoalRoundDenial(`Error: ${text}`)).toBe(true)
@@ -53,7 +56,7 @@ describe('the text of a denial', () => {
 
   it.each(['', 'no user-questions provider is registered', `the model said: ${GOAL_ROUND_ASK_DENIAL}`])(
     'is told from other failures: %j',
-    text => {
+    (text: string) => {
       expect(isGoalRoundDenial(text)).toBe(false)
     },
   )

@@ -33,7 +33,7 @@ describe('denied questions, for the human who comes back', () => {
     [{ questions: [] }],
     [{ questions: [null, 'which?', { question: 1 }] }],
     [{ plan: '# Plan' }],
-  ])('are told by the name of the tool where its arguments hold none: %j', args => {
+  ])('are told by the name of the tool where its arguments hold none: %j', (args: unknown) => {
     expect(textOf(['exit_plan_mode', args])).toBe('a call of exit_plan_mode')
   })
 

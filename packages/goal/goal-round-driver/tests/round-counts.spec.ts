@@ -67,14 +67,17 @@ describe('stuck rounds in a row', () => {
     expect(play({ maxStuckRounds: 1 }, 'stuck').reason()?.message).toContain('The last round ended on a question')
   })
 
-  it.each<Round>(['worked', 'quiet', 'human', 'human later'])('begin anew behind a round that is %s', round => {
-    expect(play({}, 'stuck', 'stuck', round, 'stuck', 'stuck').reason()).toBeUndefined()
-    expect(play({}, 'stuck', 'stuck', round, 'stuck', 'stuck', 'stuck').reason()).toBeDefined()
-  })
+  it.each<Round>(['worked', 'quiet', 'human', 'human later'])(
+    'begin anew behind a round that is %s',
+    (round: Round | undefined) => {
+      expect(play({}, 'stuck', 'stuck', round, 'stuck', 'stuck').reason()).toBeUndefined()
+      expect(play({}, 'stuck', 'stuck', round, 'stuck', 'stuck', 'stuck').reason()).toBeDefined()
+    },
+  )
 
   it.each<Round | undefined>(['refused', 'aborted', 'max-tokens', 'error', undefined])(
     'go on over what says nothing: %s',
-    round => {
+    (round: Round | undefined) => {
       expect(play({}, 'stuck', 'stuck', round).reason()).toBeUndefined()
       expect(play({}, 'stuck', 'stuck', round, 'stuck').reason()).toBeDefined()
     },
@@ -138,14 +141,14 @@ describe('rounds with a denied question in a row', () => {
     expect(play({ maxDeniedRounds: 3 }, 'worked', 'stuck', 'worked').reason()).toBeDefined()
   })
 
-  it.each<Round>(['quiet', 'human', 'human later'])('begin anew behind a round that is %s', round => {
+  it.each<Round>(['quiet', 'human', 'human later'])('begin anew behind a round that is %s', (round: Round) => {
     expect(play({ maxDeniedRounds: 2 }, 'worked', round, 'worked').reason()).toBeUndefined()
     expect(play({ maxDeniedRounds: 2 }, 'worked', round, 'worked', 'worked').reason()).toBeDefined()
   })
 
   it.each<Round | undefined>(['refused', 'aborted', 'max-tokens', 'error', undefined])(
     'go on over what says nothing: %s',
-    round => {
+    (round: Round | undefined) => {
       expect(play({ maxDeniedRounds: 2 }, 'worked', round).reason()).toBeUndefined()
       expect(play({ maxDeniedRounds: 2 }, 'worked', round, 'worked').reason()).toBeDefined()
     },

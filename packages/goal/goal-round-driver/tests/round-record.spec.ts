@@ -107,7 +107,7 @@ describe('a round is stuck', () => {
 
   it.each(['get_goal', 'update_goal', 'create_goal', 'run_code', 'ask_user_question', 'exit_plan_mode'])(
     'although %s was called in a later step: that is no work',
-    tool => {
+    (tool: string) => {
       expect(
         stuck(({ ask, nextStep, begin }) => {
           ask()

@@ -183,7 +183,7 @@ async function atRest({ agent, goal }: World): Promise<void> {
 
 function textOf(content: readonly ContentBlock[]): string {
   return content
-    .map(block => {
+    .map((block: ContentBlock) => {
       if (block.type === 'tool-result') return textOf(block.content)
       return block.type === 'text' ? block.text : ''
     })
@@ -255,7 +255,7 @@ describe('a model that does not obey', () => {
     const update = call('update_goal', { goal_id: 'g', revision: 1, action: 'blocked', blocked_reason: 'which?' })
     const script: Script = step => [ask, call('get_goal'), update][step - 1] ?? 'Awaiting your decision.'
     const world = await play(script, {
-      prepare: prepared => {
+      prepare: (prepared: World) => {
         refuse(prepared, 'update_goal')
       },
     })
@@ -330,16 +330,15 @@ describe('work', () => {
     expect([3, 4]).toContain(roundsStarted)
     return blockedReason?.code === 'question-unanswered'
   }
-  const steps =
-    (...replies: Reply[]): Script =>
-    step =>
-      replies[step - 1] ?? 'Done for now.'
+  function steps(...replies: Reply[]): Script {
+    return step => replies[step - 1] ?? 'Done for now.'
+  }
 
-  it.each(['work', 'fail', 'look'])('is a call of %s in a later step', async tool => {
+  it.each(['work', 'fail', 'look'])('is a call of %s in a later step', async (tool: string) => {
     expect(await isStuck(steps(ask, call(tool)))).toBe(false)
   })
 
-  it.each(['get_goal', 'ask_user_question'])('is no call of %s', async tool => {
+  it.each(['get_goal', 'ask_user_question'])('is no call of %s', async (tool: string) => {
     expect(await isStuck(steps(ask, call(tool, tool === 'get_goal' ? {} : ask.args)))).toBe(true)
   })
 
@@ -389,7 +388,7 @@ describe('a denial', () => {
 
   it('counts, whoever denies', async () => {
     const world = await play(everyRound, {
-      prepare: prepared => {
+      prepare: (prepared: World) => {
         refuse(prepared, 'ask_user_question')
       },
     })
@@ -410,7 +409,7 @@ describe('a denial', () => {
       config: { deniedTools: ['ask_user_question', 'exit_plan_mode'] },
       prepare: ({ ctx, agent }) => {
         vi.spyOn(agent.ctx, 'get').mockReturnValue(undefined)
-        ctx.on('user-questions/request', () => Promise.reject(new Error('the human hung up')))
+        vi.spyOn(ctx.userQuestions, 'ask').mockRejectedValue(new Error('the human hung up'))
       },
     })
     expect(world.goal().blockedReason?.code).toBe('round-limit')
@@ -419,7 +418,7 @@ describe('a denial', () => {
 
   it('is none if somebody else answered in place of the tool', async () => {
     const world = await createWorld((step, round) => (round === 1 && step <= 2 ? ask : 'Done.'), {
-      early: ctx => {
+      early: (ctx: Context) => {
         ctx.on('tools/execute', (exec, next) => {
           if (exec.name !== ask.name) return next()
           const value = { answers: [{ id: 'q1', selected: ['no'] }] }
@@ -487,7 +486,7 @@ describe('a denial', () => {
     )
   })
 
-  it.each(['gone', 'another'])('says so, too, once the goal is %s', async state => {
+  it.each(['gone', 'another'])('says so, too, once the goal is %s', async (state: string) => {
     const script: Script = step => (step <= 2 ? ask : 'Which database?')
     const world = await createWorld(script, {})
     let isDone = false
@@ -511,7 +510,7 @@ describe('a denial', () => {
       maxGoalRounds: 2,
       prepare: ({ ctx, agent }) => {
         const read = ctx.goals.get.bind(ctx.goals)
-        vi.spyOn(ctx.goals, 'get').mockImplementation(reader => {
+        vi.spyOn(ctx.goals, 'get').mockImplementation((reader: Agent) => {
           if (eventsOf(agent, 'tool/call').length > eventsOf(agent, 'tool/result').length)
             throw new Error('no goal store')
           return read(reader)
@@ -524,10 +523,9 @@ describe('a denial', () => {
 
 describe('a denial that a program swallows', () => {
   const SWALLOW = runCode('await ask().catch(() => 0)\nreturn "ran"')
-  const oneRound =
-    (reply: Reply): Script =>
-    step =>
-      step === 1 ? reply : 'Awaiting.'
+  function oneRound(reply: Reply): Script {
+    return step => (step === 1 ? reply : 'Awaiting.')
+  }
 
   it('reaches the model behind the result', async () => {
     const world = await play(oneRound(SWALLOW), { mode: 'code', maxGoalRounds: 1 })
@@ -579,7 +577,7 @@ describe('a denial that a program swallows', () => {
     const world = await play(oneRound(runCode('return await ask().catch(error => error.message)')), {
       mode: 'code',
       maxGoalRounds: 1,
-      early: ctx => {
+      early: (ctx: Context) => {
         ctx.on('tools/post-execute', async (exec, _result, next) => {
           const decision = await next()
           return exec.name === 'run_code' ? { kind: 'accept', content: [] } : decision
@@ -594,7 +592,7 @@ describe('a denial that a program swallows', () => {
     'return await ask().catch(error => error.message)',
     'return { denial: await ask().catch(error => error.message) }',
     'await ask().catch(error => console.log(error.message))',
-  ])('does not when the result carries it: %s', async code => {
+  ])('does not when the result carries it: %s', async (code: string) => {
     const world = await play(oneRound(runCode(code)), { mode: 'code', maxGoalRounds: 1 })
     expect(relayed(world.agent)).toEqual([])
   })
@@ -619,7 +617,7 @@ describe('a denial that a program swallows', () => {
     const world = await play(oneRound(SWALLOW), {
       mode: 'code',
       maxGoalRounds: 1,
-      prepare: prepared => {
+      prepare: (prepared: World) => {
         refuse(prepared, 'ask_user_question')
       },
     })
@@ -674,7 +672,7 @@ describe('somebody who interferes', () => {
     ],
   ])('sets the counts back: %s', async (_, type, act) => {
     const world = await play(everyRound, {
-      prepare: prepared => {
+      prepare: (prepared: World) => {
         once(prepared, 2, type, () => {
           act(prepared)
         })
@@ -686,7 +684,7 @@ describe('somebody who interferes', () => {
   it('answers the next question: the model may ask again until the round ends', async () => {
     const world = await play((step, round) => (round === 1 && step <= 2 ? ask : 'Done.'), {
       maxGoalRounds: 1,
-      prepare: prepared => {
+      prepare: (prepared: World) => {
         once(prepared, 1, 'tool/result', () => {
           prepared.agent.steer(message('ask me'))
         })
@@ -741,7 +739,7 @@ describe('somebody who interferes', () => {
 
   it('is nobody in another turn: a notice between two rounds leaves the counts', async () => {
     const world = await play(everyRound, {
-      prepare: prepared => {
+      prepare: (prepared: World) => {
         once(prepared, 2, 'tool/result', () => {
           prepared.agent.followup(message('a job is done', { kind: 'plugin', plugin: 'jobs' }))
         })
@@ -980,7 +978,7 @@ describe('the driver', () => {
     await ctx.plugin(SessionStore)
     await ctx.plugin({
       name: 'services',
-      apply: inner => {
+      apply: (inner: Context) => {
         for (const [name, value] of Object.entries(services)) inner.provide(name, value)
       },
     })

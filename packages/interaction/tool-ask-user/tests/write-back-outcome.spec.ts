@@ -95,7 +95,7 @@ describe('a success', () => {
 
   it.each(['text', null, {}, { questions: 'one' }, { questions: [{ id: 'db' }] }])(
     'knows no question in arguments that the tool never saw: %j',
-    args => {
+    (args: unknown) => {
       const value = { answers: [{ id: 'db', selected: [] }] }
 
       expect(outcome(success(value), { args })).toEqual({ kind: 'answered', answers: [], unasked: ['db'] })
@@ -104,7 +104,7 @@ describe('a success', () => {
 })
 
 describe('a failure', () => {
-  it.each(['ASK_ABORTED', 'ABORTED'])('%s, because its program ended: the question was withdrawn', code => {
+  it.each(['ASK_ABORTED', 'ABORTED'])('%s, because its program ended: the question was withdrawn', (code: string) => {
     expect(outcome(failure(code), { reason: 'run_code settled', shownMs: 12 })).toEqual({
       kind: 'withdrawn',
       questions: [

@@ -72,7 +72,7 @@ describe('the element', () => {
     "it's\n\t\u0000\u001b[2J\u009b\u2028",
     'lone \ud800 surrogate',
     '問い',
-  ])('carries the id of its call, whatever it is: %j', id => {
+  ])('carries the id of its call, whatever it is: %j', (id: string) => {
     for (const outcome of [blue, replaced('x'), withdrawn()]) {
       expect(parse(writeBackText(id, outcome, 16_384)).call).toBe(id)
     }
@@ -126,7 +126,7 @@ describe('the bound', () => {
     ['\u0001', '\u0001'],
     ['"', '"'],
     ['<', '<'],
-  ])('uses the whole of it, and never cuts in a character: %j', character => {
+  ])('uses the whole of it, and never cuts in a character: %j', (character: string) => {
     for (const limitBytes of [1_024, 1_025, 1_026, 1_027, 1_028, 1_029]) {
       const text = writeBackText('call', replaced(character.repeat(5_000)), limitBytes)
       const body = String(parse(text).body)
@@ -234,7 +234,7 @@ describe('the summary', () => {
     expect(writeBackSummary(outcome)).toBe(summary)
   })
 
-  it.each([0, 1])("stays within the harness's bound, and never ends in half a character (%d)", shift => {
+  it.each([0, 1])("stays within the harness's bound, and never ends in half a character (%d)", (shift: number) => {
     const summary = writeBackSummary(replaced(' '.repeat(shift) + '.'.repeat(shift) + '🙂'.repeat(1_000)))
 
     expect(summary.length).toBeLessThanOrEqual(CONTEXT_SUMMARY_MAX_CHARS)

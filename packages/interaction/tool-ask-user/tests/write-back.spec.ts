@@ -124,7 +124,7 @@ describe('what is attached', () => {
     expect(Buffer.byteLength(text)).toBe(2_000)
   })
 
-  it.each(['before', 'while'])('nothing, when the plugin goes %s a call is let through', async when => {
+  it.each(['before', 'while'])('nothing, when the plugin goes %s a call is let through', async (when: string) => {
     const { ctx, fiber, run } = await start()
     ctx.on(
       'tools/pre-execute',
@@ -214,7 +214,7 @@ describe('what a policy took out of the enclosing result', () => {
   it('never is that a question was withdrawn', async () => {
     const { ctx, run } = await start()
     const outer = new AbortController()
-    ctx.on('user-questions/request', () => {
+    vi.spyOn(ctx.userQuestions, 'ask').mockImplementation(() => {
       outer.abort('run_code settled')
       return Promise.reject(new Error('closed'))
     })
@@ -246,7 +246,7 @@ describe('the setting', () => {
     expect(writeBackLimit({ writeBackLimitBytes: 1_024 })).toBe(1_024)
   })
 
-  it.each([1_023, 0, -1, 1_024.5, 2 ** 53, Infinity, NaN, '2kB'])('refuses %j by its name', value => {
+  it.each([1_023, 0, -1, 1_024.5, 2 ** 53, Infinity, NaN, '2kB'])('refuses %j by its name', (value: unknown) => {
     const config = { writeBackLimitBytes: value as number }
 
     expect(() => writeBackLimit(config)).toThrow('writeBackLimitBytes')
