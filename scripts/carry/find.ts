@@ -178,3 +178,84 @@ export function addParameterTag(source: Source, node: ts.Node, line: string): vo
   const returns = ts.getJSDocReturnTag(node)
   source.linesBefore(source.given('the @returns of a comment', returns), [line])
 }
+
+/**
+ * @param source - the file.
+ * @param event - the name of an event.
+ * @param within - where to look.
+ * @returns the body of the function that listens to it.
+ */
+export function listenerOf(source: Source, event: string, within?: ts.Node): ts.Block {
+  const isEvent = (node: ts.Node | undefined) => node !== undefined && ts.isStringLiteral(node) && node.text === event
+  const isOn = (node: ts.Node): node is ts.CallExpression =>
+    ts.isCallExpression(node)
+    && ts.isPropertyAccessExpression(node.expression)
+    && node.expression.name.text === 'on'
+    && isEvent(node.arguments[0])
+  return bodyOfArgument(source, `the listener of ${event}`, source.one(`the listener of ${event}`, isOn, within))
+}
+
+/**
+ * @param source - the file.
+ * @param what - the function, in words.
+ * @param call - the call that it is handed to.
+ * @returns the body of the function.
+ */
+export function bodyOfArgument(source: Source, what: string, call: ts.CallExpression): ts.Block {
+  const isBody = (node: ts.Node): node is ts.Block => ts.isBlock(node) && node.parent.parent === call
+  return source.one(`the body of ${what}`, isBody, call)
+}
+
+/**
+ * @param source - the file.
+ * @param named - what the condition names.
+ * @param block - the block that the statement stands in itself.
+ * @returns each `if` on it, in the order of the text.
+ */
+export function ifsOn(source: Source, named: string, block: ts.Block): ts.IfStatement[] {
+  const isIf = (node: ts.Node): node is ts.IfStatement =>
+    ts.isIfStatement(node) && node.parent === block && node.expression.getText().includes(named)
+  return source.all(isIf, block)
+}
+
+/**
+ * @param source - the file.
+ * @param module - what is imported or exported from.
+ * @param isKind - which of the two.
+ * @returns the declaration.
+ */
+export function declarationFrom<T extends ts.ImportDeclaration | ts.ExportDeclaration>(
+  source: Source,
+  module: string,
+  isKind: Test<T>,
+): T {
+  const isFrom = (node: ts.Node): node is T =>
+    isKind(node)
+    && node.moduleSpecifier !== undefined
+    && ts.isStringLiteral(node.moduleSpecifier)
+    && node.moduleSpecifier.text === module
+  return source.one(`the import or export of ${module}`, isFrom)
+}
+
+/**
+ * Give a function a parameter more.
+ * @param source - the file.
+ * @param name - of the function.
+ * @param text - the parameter.
+ * @returns the function.
+ */
+export function addParameter(source: Source, name: string, text: string): ts.FunctionDeclaration {
+  const made = source.one(`the function ${name}`, isNamed(ts.isFunctionDeclaration, name))
+  source.after(source.given(`a parameter of ${name}`, made.parameters.at(-1)), `, ${text}`)
+  return made
+}
+
+/**
+ * @param source - the file.
+ * @param what - the block, in words.
+ * @param block - a block of statements.
+ * @returns its first statement.
+ */
+export function firstOf(source: Source, what: string, block: ts.Statement | undefined): ts.Statement {
+  return source.given(what, block !== undefined && ts.isBlock(block) ? block.statements[0] : undefined)
+}

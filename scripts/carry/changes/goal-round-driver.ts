@@ -4,18 +4,21 @@
  */
 import ts from 'typescript'
 import type { Change } from '../change.ts'
-import { need } from '../manifest.ts'
 import {
+  addParameter,
   bodyOf,
+  bodyOfArgument,
   callOf,
-  exportFrom,
-  functionNamed,
-  ifOn,
-  importFrom,
+  declarationFrom,
+  firstOf,
+  ifsOn,
   interfaceNamed,
+  listenerOf,
+  statementOf,
   variableNamed,
-} from '../places.ts'
-import { propertyNamed } from '../places.ts'
+} from '../find.ts'
+import { need } from '../manifest.ts'
+import { MissingPlace } from '../refusal.ts'
 import type { Source } from '../source.ts'
 import { addNote, insertIntoReadme } from '../texts.ts'
 
@@ -72,13 +75,13 @@ one turn. All of it is configured by the plugin, and switched off by askInRounds
 }
 
 function editModule(source: Source): void {
-  const own = source.one('the import of the prompt', importFrom('./prompt.ts'))
+  const own = declarationFrom(source, './prompt.ts', ts.isImportDeclaration)
   source.linesBefore(own, ["import { clearAskGuard } from './ask-guard.ts'"])
   source.linesAfter(own, [
     "import { type Config, roundSettings } from './round-settings.ts'",
     "import { blockOverrun, blockUnanswered, type RoundsState, watchRounds } from './stuck-rounds.ts'",
   ])
-  const exported = source.one('the export of the prompt', exportFrom('./prompt.ts'))
+  const exported = declarationFrom(source, './prompt.ts', ts.isExportDeclaration)
   source.linesBefore(exported, [
     "export { GOAL_ROUND_ASK_DENIAL, GOAL_ROUND_DENIAL_PREFIX, isGoalRoundDenial } from './denial-text.ts'",
   ])
@@ -86,68 +89,52 @@ function editModule(source: Source): void {
 }
 
 function editState(source: Source): void {
-  const state = source.one('the interface DriverState', interfaceNamed('DriverState'))
-  source.after(state.name, ' extends RoundsState')
-  const made = source.one('the function stateFor', functionNamed('stateFor'))
-  const last = source.one('the property stopping', propertyNamed('stopping'), made)
-  source.linesAfter(last, ['askGuardDispose: undefined,', 'roundCounts: undefined,'])
+  source.after(interfaceNamed(source, 'DriverState').name, ' extends RoundsState')
+  const { initializer } = variableNamed(source, 'state', bodyOf(source, 'stateFor'))
+  source.addProperties(source.given('the new state', initializer), [
+    'askGuardDispose: undefined,',
+    'roundCounts: undefined,',
+  ])
 }
 
 function editApply(source: Source): void {
-  const apply = source.one('the function apply', functionNamed('apply'))
-  const [parameter] = apply.parameters
-  if (parameter !== undefined) source.after(parameter, ', config: Config = {}')
-  source.linesBefore(source.one('the variable states', variableNamed('states'), apply), [
-    'const settings = roundSettings(config)',
-  ])
+  const { body } = addParameter(source, 'apply', 'config: Config = {}')
+  source.linesBefore(firstOf(source, 'the first statement of apply', body), ['const settings = roundSettings(config)'])
 
-  const drive = source.one('the function drive', functionNamed('drive'), apply)
-  source.linesBefore(source.one('the check of maxGoalRounds', ifOn('maxGoalRounds'), drive), [
-    'if (blockUnanswered(ctx, state, goal)) return',
-  ])
-  const status = source.one('the listener of agent/status', callOf('ctx.on', 'agent/status'), apply)
-  source.linesBefore(source.one('the variable attempt', variableNamed('attempt'), status), [
-    'blockOverrun(ctx, state, currentGoal, disarm)',
-  ])
+  const drive = bodyOf(source, 'drive')
+  const [cap] = ifsOn(source, 'maxGoalRounds', drive)
+  source.linesBefore(source.given('the check of maxGoalRounds', cap), ['if (blockUnanswered(ctx, state, goal)) return'])
+  const attempt = statementOf(variableNamed(source, 'attempt', listenerOf(source, 'agent/status')))
+  source.linesBefore(attempt, ['blockOverrun(ctx, state, currentGoal, disarm)'])
 
-  const effect = source.one('the composite effect', callOf('ctx.effect'), apply)
-  const [first] = bodyOf(source, 'the composite effect', effect).statements
-  if (first !== undefined)
-    source.linesBefore(first, [
-      '// First: the listeners below start the next round from inside an idle event.',
-      'yield* watchRounds(ctx, {',
-      '  of: stateFor,',
-      '  peek: agent => states.get(agent),',
-      '  isDriving: agent => ctx.fiber.state === FiberState.ACTIVE && !stateFor(agent).stopping,',
-      '}, settings)',
-    ])
-  const waits = source.one('the wait of the teardown', callOf('Promise.allSettled'), effect)
+  const effect = bodyOfArgument(source, 'the composite effect', callOf(source, 'effect'))
+  source.linesBefore(firstOf(source, 'the first statement of the composite effect', effect), [
+    '// First: the listeners below start the next round from inside an idle event.',
+    'yield* watchRounds(ctx, {',
+    '  of: stateFor,',
+    '  peek: agent => states.get(agent),',
+    '  isDriving: agent => ctx.fiber.state === FiberState.ACTIVE && !stateFor(agent).stopping,',
+    '}, settings)',
+  ])
+  const waits = statementOf(callOf(source, 'allSettled', effect))
   source.linesAfter(waits, ['for (const state of states.values()) clearAskGuard(state)'])
 }
 
 /** The guard goes wherever the fence does not let the round in. */
 function editFence(source: Source): void {
-  const fence = source.one('the listener of agent/pre-step', callOf('ctx.on', 'agent/pre-step'))
-  const body = bodyOf(source, 'the listener of agent/pre-step', fence)
+  const body = listenerOf(source, 'agent/pre-step')
   const isDownstream = (node: ts.Node): node is ts.TryStatement =>
-    ts.isTryStatement(node) && node.tryBlock.getText().includes('next()')
+    ts.isTryStatement(node) && node.parent === body && node.tryBlock.getText().includes('next()')
   const downstream = source.one('the try around next()', isDownstream, body)
-  const refusals = body.statements.filter(ifOn('!valid'))
-  const aborted = source.one(
-    'the check of signal.aborted behind next()',
-    (node): node is ts.IfStatement => ifOn('signal.aborted')(node) && node.parent === body,
-    body,
-  )
-  const rejected = source.one(
-    'the check of a rejecting decision',
-    (node): node is ts.IfStatement => ifOn('decision.kind')(node) && node.parent === body,
-    body,
-  )
-  for (const { thenStatement } of [...refusals, aborted, rejected]) clearIn(thenStatement)
-  clearIn(downstream.catchClause?.block)
-
-  function clearIn(block: ts.Statement | undefined): void {
-    const [first] = block !== undefined && ts.isBlock(block) ? block.statements : []
-    if (first !== undefined) source.linesBefore(first, ['clearAskGuard(state)'])
-  }
+  const refusals = [
+    ...ifsOn(source, '!valid', body),
+    ...ifsOn(source, '.aborted', body),
+    ...ifsOn(source, '.kind', body),
+  ]
+  if (refusals.length !== 4)
+    throw new MissingPlace(
+      `${FOLDER}/src/index.ts: the listener of agent/pre-step has ${refusals.length} refusals and not 4`,
+    )
+  for (const block of [...refusals.map(({ thenStatement }) => thenStatement), downstream.catchClause?.block])
+    source.linesBefore(firstOf(source, 'the first statement of a refusal', block), ['clearAskGuard(state)'])
 }

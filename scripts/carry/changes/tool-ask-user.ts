@@ -3,8 +3,8 @@
  * @module
  */
 import type { Change } from '../change.ts'
+import { addImport, addParameter, firstOf } from '../find.ts'
 import { need } from '../manifest.ts'
-import { functionNamed, importFrom } from '../places.ts'
 import { addNote, insertIntoReadme } from '../texts.ts'
 
 const FOLDER = 'packages/interaction/tool-ask-user'
@@ -23,17 +23,12 @@ result keeps it from the model. writeBackLimitBytes bounds the message.`,
   files: [...NAMES.map(name => `${FOLDER}/src/${name}.ts`), ...NAMES.map(name => `${FOLDER}/tests/${name}.spec.ts`)],
   edit(target) {
     target.source(`${FOLDER}/src/index.ts`, source => {
-      const service = source.one(
-        'the import of the seam',
-        importFrom(target.scope.rename('@deepseek-ai/dsh-user-questions')),
-      )
-      source.linesAfter(service, [
+      addImport(
+        source,
         target.scope.rename("import z from '@deepseek-ai/schemastery'"),
         "import { WRITE_BACK_FIELDS, writeBack, type WriteBackConfig } from './write-back.ts'",
-      ])
-      const apply = source.one('the function apply', functionNamed('apply'))
-      const [parameter] = apply.parameters
-      if (parameter !== undefined) source.after(parameter, ', config: Config = {}')
+      )
+      const apply = addParameter(source, 'apply', 'config: Config = {}')
       source.linesBeforeDoc(apply, [
         '/** Configures the tool. */',
         'export type Config = WriteBackConfig',
@@ -42,8 +37,7 @@ result keeps it from the model. writeBackLimitBytes bounds the message.`,
         'export const Config: z<Config> = z.object(WRITE_BACK_FIELDS)',
         '',
       ])
-      const [first] = apply.body?.statements ?? []
-      if (first !== undefined) source.linesBefore(first, ['writeBack(ctx, config)'])
+      source.linesBefore(firstOf(source, 'the first statement of apply', apply.body), ['writeBack(ctx, config)'])
     })
     need(target, FOLDER, {
       dependencies: ['vendor/schemastery'],
