@@ -22,14 +22,15 @@ const program = 'await tools.ask_user_question({ questions: [{ id: "colour", que
 /** Code Mode beside native calls, the question tool, and a person who answers so. */
 async function start({
   answer = blue,
+  ask = () => Promise.resolve(answer),
   config = {},
-}: { answer?: AskUserQuestionAnswer; config?: toolAskUser.Config } = {}) {
+}: { answer?: AskUserQuestionAnswer; ask?: () => Promise<AskUserQuestionAnswer>; config?: toolAskUser.Config } = {}) {
   const ctx = new Context()
   contexts.push(ctx)
   await mountAgentLoopTestDependencies(ctx, { tools: { mode: 'both' } })
   await ctx.plugin(WorkerThreadCodeRuntime, {})
   await ctx.plugin(UserQuestionService)
-  ctx.userQuestions.registerProvider({ ask: () => Promise.resolve(answer) })
+  ctx.userQuestions.registerProvider({ ask })
   const fiber = await ctx.plugin(toolAskUser, config)
   const run = (code: string) =>
     ctx.tools.execute({
@@ -212,11 +213,12 @@ describe('what a policy took out of the enclosing result', () => {
   })
 
   it('never is that a question was withdrawn', async () => {
-    const { ctx, run } = await start()
     const outer = new AbortController()
-    vi.spyOn(ctx.userQuestions, 'ask').mockImplementation(() => {
-      outer.abort('run_code settled')
-      return Promise.reject(new Error('closed'))
+    const { ctx, run } = await start({
+      ask: () => {
+        outer.abort('run_code settled')
+        return Promise.reject(new Error('closed'))
+      },
     })
     ctx.tools.register(
       defineTool({
