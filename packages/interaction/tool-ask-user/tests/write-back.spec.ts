@@ -9,7 +9,7 @@ import {
   type ToolExecutionInput,
   type ToolExecutionResult,
 } from '@deepseek-ai/dsh-tools'
-import { UserQuestionService, type AskUserQuestionAnswer } from '@deepseek-ai/dsh-user-questions'
+import { UserQuestionError, UserQuestionService, type AskUserQuestionAnswer } from '@deepseek-ai/dsh-user-questions'
 import * as toolAskUser from '../src/index.ts'
 import { WRITE_BACK_FIELDS, writeBackLimit, writeBackMessage } from '../src/write-back.ts'
 
@@ -217,7 +217,7 @@ describe('what a policy took out of the enclosing result', () => {
     const { ctx, run } = await start({
       ask: () => {
         outer.abort('run_code settled')
-        return Promise.reject(new Error('closed'))
+        return Promise.reject(new UserQuestionError('closed', 'ASK_ABORTED'))
       },
     })
     ctx.tools.register(
