@@ -27,7 +27,10 @@ export class DeniedQuestions {
     }
   }
 
-  /** The questions in one line. */
+  /**
+   * Name the questions.
+   * @returns one line.
+   */
   toString(): string {
     return [...this.texts, ...(this.hasMore ? ['and more'] : [])].join('; ')
   }

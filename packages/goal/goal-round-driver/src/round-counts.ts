@@ -109,8 +109,8 @@ export class RoundCounts {
  * @param overrun - the round.
  * @returns the reason to block it with.
  */
-export function overrunReason(goal: GoalView, { denials, questions }: RoundRecord): GoalBlockReason {
-  return unansweredReason(goal, questions, `One round asked ${denials} times`)
+export function overrunReason(goal: GoalView, overrun: RoundRecord): GoalBlockReason {
+  return unansweredReason(goal, overrun.questions, `One round asked ${overrun.denials} times`)
 }
 
 /** For the human who comes back: the questions, why the goal stopped at them, and what to do. */

@@ -42,6 +42,7 @@ type Call = Pick<ToolExecution, 'callId' | 'rootCallId' | 'name' | 'arguments' |
 
 /** The record of one round. */
 export class RoundRecord {
+  /** The goal whose round it is. */
   readonly goalId: GoalRef['id']
   /** The message that was claimed. */
   readonly messageId: MessageId
@@ -55,7 +56,9 @@ export class RoundRecord {
   isRelayed = false
   /** The open step. */
   step = 0
+  /** How often a question was denied. */
   denials = 0
+  /** The questions that were denied. */
   readonly questions = new DeniedQuestions()
   private readonly deniedTools: ReadonlySet<string>
   /** Calls of denied tools that have no result yet; what has no trace in the log is no call of the model. */
@@ -95,8 +98,8 @@ export class RoundRecord {
    * A call got as far as its body.
    * @param call - the call.
    */
-  begin({ callId, token }: Call): void {
-    if (this.asked.has(callId)) this.begun.add(token)
+  begin(call: Call): void {
+    if (this.asked.has(call.callId)) this.begun.add(call.token)
   }
 
   /**
@@ -104,8 +107,8 @@ export class RoundRecord {
    * @param call - the call.
    * @returns whether {@link deny} is owed for it.
    */
-  isDenied({ callId, token }: Call): boolean {
-    return this.asked.has(callId) && !this.begun.has(token)
+  isDenied(call: Call): boolean {
+    return this.asked.has(call.callId) && !this.begun.has(call.token)
   }
 
   /**
@@ -114,7 +117,8 @@ export class RoundRecord {
    * @param goal - what the goal of the round is now.
    * @returns the text.
    */
-  denialText({ callId, name }: Call, goal: GoalOfRound): string {
+  denialText(call: Call, goal: GoalOfRound): string {
+    const { callId, name } = call
     if (!this.asked.has(callId)) return denialText(name, false, 'active')
     const { isTold } = this
     this.isTold = true
@@ -127,7 +131,8 @@ export class RoundRecord {
    * @param text - what the model, or its program, reads.
    * @returns a function to call once the program has the denial.
    */
-  deny({ callId, rootCallId, name, arguments: args, parent }: Call, text: string): () => void {
+  deny(call: Call, text: string): () => void {
+    const { callId, rootCallId, name, arguments: args, parent } = call
     this.asked.delete(callId)
     this.denials += 1
     this.questions.add(name, args)

@@ -38,7 +38,8 @@ export interface RoundsState extends AskGuardState {
  * @returns whether the goal was blocked.
  * @throws whatever the goal service throws.
  */
-export function blockUnanswered(ctx: Context, { agent, roundCounts }: RoundsState, goal: GoalView): boolean {
+export function blockUnanswered(ctx: Context, state: RoundsState, goal: GoalView): boolean {
+  const { agent, roundCounts } = state
   const reason = roundCounts?.takeUnanswered(goal)
   if (reason !== undefined) ctx.goals.block(agent, { id: goal.id, revision: goal.revision }, reason)
   return reason !== undefined

@@ -93,10 +93,11 @@ const ANSWERS = {
  * @returns what is to be said; `undefined` for nothing.
  */
 export function outcomeOf(
-  { arguments: args, signal }: Pick<ToolExecution, 'arguments' | 'signal'>,
+  exec: Pick<ToolExecution, 'arguments' | 'signal'>,
   result: Readonly<ToolExecutionResult>,
   shownMs: number | undefined,
 ): AskOutcome | undefined {
+  const { arguments: args, signal } = exec
   const questions = hasShape(QUESTIONS, args) ? args.questions.map(askedQuestion) : []
   if (result.isError) {
     const isAborted = ABORTED_CODES.includes(result.error.info?.code ?? '') && signal.reason === PROGRAM_ENDED
