@@ -5,6 +5,7 @@
 import type { Change } from '../change.ts'
 import { addImport, addParameter, firstOf } from '../find.ts'
 import { need } from '../manifest.ts'
+import { ownKeys } from '../own.ts'
 import { addNote, insertIntoReadme } from '../texts.ts'
 
 const FOLDER = 'packages/interaction/tool-ask-user'
@@ -28,13 +29,17 @@ result keeps it from the model. writeBackLimitBytes bounds the message.`,
         target.scope.rename("import z from '@deepseek-ai/schemastery'"),
         "import { WRITE_BACK_FIELDS, writeBack, type WriteBackConfig } from './write-back.ts'",
       )
+      // The catalog of settings takes plain keys only.
+      const fields = ownKeys(`${FOLDER}/src/write-back.ts`, 'WRITE_BACK_FIELDS')
       const apply = addParameter(source, 'apply', 'config: Config = {}')
       source.linesBeforeDoc(apply, [
         '/** Configures the tool. */',
         'export type Config = WriteBackConfig',
         '',
         '/** The schema of the configuration, with its defaults. */',
-        'export const Config: z<Config> = z.object(WRITE_BACK_FIELDS)',
+        'export const Config: z<Config> = z.object({',
+        ...fields.map(field => `  ${field}: WRITE_BACK_FIELDS.${field},`),
+        '})',
         '',
       ])
       source.linesBefore(firstOf(source, 'the first statement of apply', apply.body), ['writeBack(ctx, config)'])
