@@ -11,7 +11,7 @@ import { CHANGES } from './changes/index.ts'
 import { Checkout } from './checkout.ts'
 import { Draft } from './draft.ts'
 import { checkGeneration } from './generation.ts'
-import { Refusal } from './refusal.ts'
+import { MissingPlace, Refusal } from './refusal.ts'
 import { renderCommit, renderRest } from './report.ts'
 import { readScope } from './scope.ts'
 import { makeCommits } from './write.ts'
@@ -84,21 +84,27 @@ function main(options: Options): void {
     console.log('Nothing to do: all of it is there already.')
     return
   }
-  write(checkout, draft, options)
-  console.log(renderRest(checkout.read('package.json')))
+  if (write(checkout, draft, options)) console.log(renderRest(checkout.read('package.json')))
 
   function collect(change: Change): void {
-    if (isThere(change, draft, scope))
-      console.log(`there already: ${scope.rename(change.message.split('\n')[0] ?? '')}`)
-    else carry(change, draft, scope)
+    const subject = scope.rename(change.message.split('\n')[0] ?? '')
+    try {
+      if (isThere(change, draft, scope)) console.log(`there already: ${subject}`)
+      else carry(change, draft, scope)
+    } catch (error) {
+      if (!(error instanceof MissingPlace)) throw error
+      const others = options.only.filter(group => group !== change.group)
+      const rest = others.length > 0 ? ` Without it: --only ${others.join(',')}` : ''
+      throw new MissingPlace(`${subject}\n  ${error.message}\nNothing was changed.${rest}`)
+    }
   }
 }
 
-function write(checkout: Checkout, draft: Draft, { branch, patches, dryRun }: Options): void {
-  const intoCheckout = !dryRun && patches === undefined
-  if (intoCheckout && checkout.git.run(['branch', '--list', branch]) !== '')
-    throw new Refusal(`there is a branch ${branch} already; name another one with --branch`)
-  const made = makeCommits(
+/** @returns whether anything is new. */
+function write(checkout: Checkout, draft: Draft, { branch, patches, dryRun }: Options): boolean {
+  const isBranchTaken = patches === undefined && checkout.git.run(['branch', '--list', branch]) !== ''
+  const intoCheckout = !dryRun && patches === undefined && !isBranchTaken
+  const { made, tree } = makeCommits(
     checkout,
     draft.commits,
     (git, tip) => {
@@ -109,10 +115,17 @@ function write(checkout: Checkout, draft: Draft, { branch, patches, dryRun }: Op
     },
     intoCheckout,
   )
+  if (isBranchTaken) {
+    if (checkout.git.run(['rev-parse', `${branch}^{tree}`]) !== tree)
+      throw new Refusal(`there is a branch ${branch} already; name another one with --branch`)
+    console.log(`there already: all of it, on the branch ${branch}.`)
+    return false
+  }
   for (const commit of made) console.log(renderCommit(commit, dryRun))
   if (dryRun) console.log('Nothing was written: this was a dry run.')
   else
     console.log(patches === undefined ? `They are on the branch ${branch}.` : `They are in ${patches}, for \`git am\`.`)
+  return true
 }
 
 try {

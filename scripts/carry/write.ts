@@ -29,14 +29,14 @@ export interface MadeCommit {
  * @param keep - called with the runner that sees the commits; whatever it does not keep by a reference or a file is gone
  *   afterwards, unless `intoCheckout`.
  * @param intoCheckout - whether the checkout's own object store takes them.
- * @returns the commits.
+ * @returns the commits, and the tree that they end with.
  */
 export function makeCommits(
   checkout: Checkout,
   drafts: readonly DraftCommit[],
   keep: (git: Git, tip: string) => void,
   intoCheckout: boolean,
-): MadeCommit[] {
+): { readonly made: readonly MadeCommit[]; readonly tree: string } {
   const scratch = mkdtempSync(join(tmpdir(), 'carry-'))
   try {
     const index = { GIT_INDEX_FILE: join(scratch, 'index') }
@@ -48,7 +48,7 @@ export function makeCommits(
       return describe(git, parent)
     })
     keep(git, parent)
-    return made
+    return { made, tree: git.run(['rev-parse', `${parent}^{tree}`]) }
   } finally {
     rmSync(scratch, { recursive: true, force: true })
   }

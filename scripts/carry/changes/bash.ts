@@ -92,9 +92,7 @@ function editExecutor(source: Source): void {
   source.linesBefore(statementOf(proc), [
     'const { logger } = this.ctx',
     'const output = new OutputSignal({',
-    '  streams: [',
-    ...streams.map(({ reader, offset }) => `    { reader: ${reader}, offset: () => ${offset} },`),
-    '  ],',
+    `  streams: [${streams.map(({ reader, offset }) => `{ reader: ${reader}, offset: () => ${offset} }`).join(', ')}],`,
     `  hasNote: () => ${note} !== undefined,`,
     '  warn: (fault) => {',
     `    logger.warn(\`bash-local: process \${${running}.pid} \${fault}\`)`,

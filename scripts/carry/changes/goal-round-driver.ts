@@ -110,11 +110,8 @@ function editApply(source: Source): void {
   const effect = bodyOfArgument(source, 'the composite effect', callOf(source, 'effect'))
   source.linesBefore(firstOf(source, 'the first statement of the composite effect', effect), [
     '// First: the listeners below start the next round from inside an idle event.',
-    'yield* watchRounds(ctx, {',
-    '  of: stateFor,',
-    '  peek: agent => states.get(agent),',
-    '  isDriving: agent => ctx.fiber.state === FiberState.ACTIVE && !stateFor(agent).stopping,',
-    '}, settings)',
+    'const isDriving = (agent: Agent): boolean => ctx.fiber.state === FiberState.ACTIVE && !stateFor(agent).stopping',
+    'yield* watchRounds(ctx, { of: stateFor, peek: agent => states.get(agent), isDriving }, settings)',
   ])
   const waits = statementOf(callOf(source, 'allSettled', effect))
   source.linesAfter(waits, ['for (const state of states.values()) clearAskGuard(state)'])

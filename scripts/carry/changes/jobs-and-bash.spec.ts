@@ -125,7 +125,7 @@ describe('the places of', () => {
     const tree = treeFor('bash')
     const lines = added(bash, BASH, tree)
     expect(lines.filter(line => line === 'output.settle()')).toHaveLength(2)
-    expect(lines).toContain('{ reader: out, offset: () => a },')
+    expect(lines).toContain('streams: [{ reader: out, offset: () => a }, { reader: err, offset: () => b }],')
     expect(lines).toContain('const second = readWhole(err, b, output.isSettled)')
     expect(lines).toContain('onOutput: listener => output.subscribe(listener),')
     expect(added(bash, TOOL_BASH, tree)).toContain('...outputHook(proc),')

@@ -123,17 +123,11 @@ function editWait(source: Source, registry: ts.ClassDeclaration): void {
   const abort = statementOf(callOf(source, 'addEventListener', promise))
   source.linesAfter(abort, [
     'if (settings) {',
-    '  const unwatch = job.wakes.watch({',
-    '    wake: settings,',
-    '    caller,',
-    '    timeoutMs,',
-    '    signal: d.signal,',
-    '    end: (by) => {',
-    '      uncount()',
-    '      resolve({ ...this.snapshot(job), ...by })',
-    '      onSettled()',
-    '    },',
-    '  })',
+    '  const unwatch = job.wakes.watch({ wake: settings, caller, timeoutMs, signal: d.signal, end: (by) => {',
+    '    uncount()',
+    '    resolve({ ...this.snapshot(job), ...by })',
+    '    onSettled()',
+    '  } })',
     "  d.signal.addEventListener('abort', unwatch, { once: true })",
     '}',
   ])

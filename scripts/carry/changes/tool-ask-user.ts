@@ -37,9 +37,7 @@ result keeps it from the model. writeBackLimitBytes bounds the message.`,
         'export type Config = WriteBackConfig',
         '',
         '/** The schema of the configuration, with its defaults. */',
-        'export const Config: z<Config> = z.object({',
-        ...fields.map(field => `  ${field}: WRITE_BACK_FIELDS.${field},`),
-        '})',
+        `export const Config: z<Config> = z.object({ ${fields.map(field => `${field}: WRITE_BACK_FIELDS.${field}`).join(', ')} })`,
         '',
       ])
       source.linesBefore(firstOf(source, 'the first statement of apply', apply.body), ['writeBack(ctx, config)'])

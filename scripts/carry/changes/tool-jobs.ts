@@ -37,12 +37,9 @@ export const toolJobs: Change = {
   files: [`${PACKAGE}/src/wake-result.ts`, `${PACKAGE}/tests/wake-result.spec.ts`],
   edit(target) {
     target.source(`${PACKAGE}/src/index.ts`, source => {
-      addImport(
-        source,
-        'import {',
-        '  earlyEndNote, resultEnding, WAKE_FIELDS, WAKE_SCHEMA, waitForJob, wakeOf, wakeParameters, wakeSettings,',
-        "} from './wake-result.ts'",
-      )
+      const names =
+        'earlyEndNote, resultEnding, WAKE_FIELDS, WAKE_SCHEMA, waitForJob, wakeOf, wakeParameters, wakeSettings'
+      addImport(source, `import { ${names} } from './wake-result.ts'`)
       addImport(source, `import type { EndedWait, JobWake, WakeConfig } from './wake-result.ts'`)
       addSettings(source)
       addGuidance(source)
@@ -123,12 +120,7 @@ function editExecute(source: Source, execute: ts.Node): void {
   source.linesBefore(branch, ['let ended: EndedWait | undefined'])
   source.replaceLine(statementOf(wait), [
     'ended = await waitForJob(ctx.jobs, wakes, {',
-    '  id,',
-    '  timeoutMs: timeout,',
-    '  maxTimeoutMs: waitCap,',
-    '  caller: exec.agent,',
-    '  signal: exec.signal,',
-    '  wakeOnOutput: args.wake_on_output,',
+    '  id, timeoutMs: timeout, maxTimeoutMs: waitCap, caller: exec.agent, signal: exec.signal, wakeOnOutput: args.wake_on_output,',
     '})',
   ])
   const isResult = (node: ts.Node): node is ts.ReturnStatement => ts.isReturnStatement(node)
