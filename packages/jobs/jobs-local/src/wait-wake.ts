@@ -80,9 +80,8 @@ export class JobWakes {
    */
   read(): string | undefined {
     const text = this.hooks.readOutput?.()
-    if (text === undefined) return undefined
     this.unread = undefined
-    if (text !== '') this.silentSince = performance.now()
+    if (text) this.silentSince = performance.now()
     if (this.timer) this.look()
     return text
   }

@@ -817,6 +817,20 @@ describe('the pace of a job', () => {
     }
   })
 
+  it('is not changed by steers that end waits', async () => {
+    const producer = new Producer()
+    const id = startJob(producer)
+    for (const text of ['stop', 'stop now', 'stop at once']) {
+      const message = userMessage(text)
+      agent.steer(message)
+      const wait = startWait(id, BOTH)
+      await advance(250)
+      expect(wait.end).toBe('steer')
+      agent.inbox.remove(message.id)
+    }
+    expect(await paceOf(producer, id, 5)).toEqual(GROWING)
+  })
+
   it('is as at first when the job prints after a silence of six intervals', async () => {
     const producer = new Producer()
     const id = startJob(producer)
