@@ -313,6 +313,16 @@ describe('the timer', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  it('goes with the last in its call, too', () => {
+    const proc = new Process()
+    const { dispose } = proc.listen(() => {
+      dispose()
+    })
+    proc.stdout.print('out')
+    vi.advanceTimersByTime(100)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   it('is there again for the next listener', () => {
     const proc = new Process()
     proc.listen().dispose()
