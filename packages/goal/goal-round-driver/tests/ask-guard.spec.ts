@@ -418,6 +418,20 @@ describe('the window, site by site', () => {
     agent.inbox.append('next-step', message('hello'))
     expect(states.has(agent)).toBe(false)
   })
+
+  it('has nothing to do, and no fault, at the events of an unknown agent', async () => {
+    const { ctx, states, createAgent } = await openWindow()
+    const { agent } = await createAgent('stranger')
+    const logged: string[] = []
+    ctx.logger.exporter({ levels: { default: 3 }, export: ({ type }) => logged.push(type) })
+    const emit = agentEvents(ctx, agent)
+    emit.emit('agent/inbox/inserted', { message: message('hello') })
+    emit.emit('agent/inbox/discarded', { message: round() })
+    emit.emit('agent/status', { status: 'idle' })
+    emit.emit('agent/session-start', { source: 'clear' })
+    expect(states.has(agent)).toBe(false)
+    expect(logged).toEqual([])
+  })
 })
 
 describe('a goal round on the real runtime', () => {
