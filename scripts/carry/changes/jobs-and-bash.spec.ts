@@ -1,14 +1,9 @@
-import { readFileSync } from 'node:fs'
-import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
-import { isThere, type Change } from '../change.ts'
-import { Draft } from '../draft.ts'
-import { MissingPlace } from '../refusal.ts'
-import { readScope } from '../scope.ts'
 import { bash } from './bash.ts'
 import { jobs } from './jobs.ts'
 import { jobsLocal } from './jobs-local.ts'
-import { carryOnto, edited, withCrlf, type Tree } from './testing/packages.ts'
+import { added, describeCommits, refusal } from './testing/commits.ts'
+import { carryOnto, edited, type Tree } from './testing/packages.ts'
 import { smallHarness } from './testing/trees.ts'
 import { toolJobs } from './tool-jobs.ts'
 
@@ -22,7 +17,6 @@ const TOOL_BASH = 'packages/shell/tool-bash/src/index.ts'
 const SHELL = 'packages/shell/shell/src/types.ts'
 
 const CHANGES = { jobs, jobsLocal, toolJobs, bash }
-const names = Object.keys(CHANGES) as (keyof typeof CHANGES)[]
 
 /** What a change is carried onto: those of bash come after those of jobs. */
 function treeFor(name: keyof typeof CHANGES, prefix?: string): Tree {
@@ -30,67 +24,19 @@ function treeFor(name: keyof typeof CHANGES, prefix?: string): Tree {
   return name === 'bash' ? carryOnto(jobs, tree).files : tree
 }
 
-/** The lines of a file that were not there before, without their indentation. */
-function added(change: Change, path: string, tree: Tree = smallHarness()): string[] {
-  const before = new Set(tree[path]?.split(/\r?\n/))
-  const after = carryOnto(change, tree).files[path]?.split(/\r?\n/) ?? []
-  return after.filter(line => !before.has(line)).map(line => line.trim())
-}
-
-function refusal(change: Change, tree: Tree): string {
-  try {
-    carryOnto(change, tree)
-  } catch (error) {
-    if (error instanceof MissingPlace) return error.message
-    throw error
-  }
-  return 'carried'
-}
-
-describe.each(names)('the commit %s', name => {
-  const change = CHANGES[name]
-
-  it('brings its files as they are here, and edits leave every source readable', () => {
-    const { files, message } = carryOnto(change, treeFor(name))
-    for (const path of change.files) expect(files[path]).toBe(readFileSync(path, 'utf8'))
-    expect(message).toMatch(/^(feat|fix)\([a-z-]+\): .*\n\n/)
-    for (const [path, text] of Object.entries(files).filter(([file]) => file.endsWith('.ts'))) {
-      const { diagnostics } = ts.transpileModule(text, { fileName: path, reportDiagnostics: true })
-      expect(diagnostics, path).toEqual([])
-    }
-  })
-
-  it('is known when it is there', () => {
-    expect(carryOnto(change, treeFor(name)).isThere).toBe(true)
-  })
-
-  it('takes the names of a fork', () => {
-    const { files } = carryOnto(change, treeFor(name, '@fork/tool-'))
-    const renamed = Object.entries(files).filter(([, text]) => text.includes('@deepseek-ai/'))
-    expect(renamed.map(([path]) => path)).toEqual([])
-    expect(Object.values(files).join('')).toContain('@fork/tool-')
-  })
-
-  it('is the same commit with the other line endings', () => {
-    const lf = carryOnto(change, treeFor(name)).files
-    const crlf = carryOnto(change, withCrlf(treeFor(name))).files
-    for (const path of Object.keys(lf).filter(file => !/i18n|README|docs/.test(file)))
-      expect(crlf[path]?.replaceAll('\r\n', '\n'), path).toBe(lf[path])
-    for (const path of [JOBS, LOCAL, TOOL, BASH]) expect(crlf[path]).not.toMatch(/[^\r]\n/)
-  })
-})
+describeCommits(CHANGES, treeFor)
 
 describe('the places of', () => {
   it('jobs: the hook, the fifth parameter, its comment and the result', () => {
-    expect(added(jobs, TYPES).at(-1)).toBe('onOutput?(listener: () => void): () => void')
-    expect(added(jobs, JOBS)).toEqual([
+    expect(added(jobs, TYPES, smallHarness()).at(-1)).toBe('onOutput?(listener: () => void): () => void')
+    expect(added(jobs, JOBS, smallHarness())).toEqual([
       "import type { JobWaitResult, JobWakeOptions } from './wake-types.ts'",
       "export type { JobWaitResult, JobWakeOptions } from './wake-types.ts'",
       '* @param wake - what else ends the wait; nothing does if it is left out.',
       expect.stringMatching(/^abstract wait\(.*, wake\?: JobWakeOptions\): Promise<JobWaitResult>$/),
     ])
     for (const page of ['docs/subsystems/jobs.md', 'docs/subsystems/jobs.zh.md'])
-      expect(added(jobs, page).at(-1)).toBe('onOutput?(listener: () => void): () => void')
+      expect(added(jobs, page, smallHarness()).at(-1)).toBe('onOutput?(listener: () => void): () => void')
   })
 
   it('jobs-local: the wakes of each job, read through them, and a wait that they may end', () => {
@@ -104,7 +50,7 @@ describe('the places of', () => {
   })
 
   it('tool-jobs: settings, guidance, ending and the wait itself', () => {
-    const lines = added(toolJobs, TOOL)
+    const lines = added(toolJobs, TOOL, smallHarness())
     expect(lines).toContain('export interface Config extends WakeConfig {')
     expect(lines).toContain('wakeOnSteer: WAKE_FIELDS.wakeOnSteer,')
     expect(lines).toContain("text: 'Mind your jobs.' + earlyEndNote(wakes),")
@@ -112,7 +58,9 @@ describe('the places of', () => {
     expect(lines).toContain('...wakeParameters(wakes),')
     expect(lines).toContain('wake: WAKE_SCHEMA,')
     expect(lines).toContain('return { text: read.text, ...wake !== undefined ? { wake } : {} }')
-    expect(added(toolJobs, SPINE)).toEqual([expect.stringContaining('signal, expect.objectContaining({')])
+    expect(added(toolJobs, SPINE, smallHarness())).toEqual([
+      expect.stringContaining('signal, expect.objectContaining({'),
+    ])
   })
 
   it('tool-jobs without the demo: the demo is not needed', () => {
@@ -188,18 +136,10 @@ describe('is refused, by the file and what is not there,', () => {
   it('bash without the commits on jobs', () => {
     expect(refusal(bash, smallHarness())).toMatch(/types\.ts: the member onOutput of JobHooks is there not at all$/)
   })
-
-  it.each(names)('%s where another file has its name', name => {
-    const change = CHANGES[name]
-    const [path = ''] = change.files
-    const files: Tree = { ...treeFor(name), [path]: 'another one' }
-    const read = (file: string) => files[file]
-    expect(() => isThere(change, new Draft({ read }), readScope(read))).toThrow(/it is not the one that is carried$/)
-  })
 })
 
 it('places that have moved are found all the same', () => {
   const tree = smallHarness()
   const moved = `// Many\n// lines\n// more.\n\n${tree[TYPES] ?? ''}`
-  expect(added(jobs, TYPES, { ...tree, [TYPES]: moved })).toEqual(added(jobs, TYPES))
+  expect(added(jobs, TYPES, { ...tree, [TYPES]: moved })).toEqual(added(jobs, TYPES, smallHarness()))
 })

@@ -19,9 +19,10 @@ export function packages(prefix: string, folders: Readonly<Record<string, readon
   const names = Object.entries(folders)
   const files = names.flatMap(([folder, headings]): [string, string][] => {
     const readme = (heading: (title: string) => string) =>
-      ['# A package', ...headings.map(title => `## ${heading(title)}\n\nSome words.`)].join('\n\n') + '\n'
+      ['# A package', ...headings.map(title => `## ${heading(title)}\n\nSome words.\n\nMore words.`)].join('\n\n')
+      + '\n'
     return [
-      [`${folder}/package.json`, json({ name: prefix + (folder.split('/').at(-1) ?? ''), devDependencies: {} })],
+      [`${folder}/package.json`, json({ name: nameOf(folder, prefix), peerDependencies: {}, devDependencies: {} })],
       [`${folder}/tsconfig.json`, json({ references: [] })],
       [`${folder}/README.md`, readme(title => title)],
       [`${folder}/README.zh.md`, readme(title => `${title}（中文）`)],
@@ -31,6 +32,12 @@ export function packages(prefix: string, folders: Readonly<Record<string, readon
     '\n',
   )
   return { ...Object.fromEntries(files), 'pnpm-lock.yaml': lock }
+}
+
+/** What is vendored has the scope, and not the rest of the prefix. */
+function nameOf(folder: string, prefix: string): string {
+  const [scope = ''] = prefix.split('/')
+  return (folder.startsWith('vendor/') ? `${scope}/` : prefix) + (folder.split('/').at(-1) ?? '')
 }
 
 /** What becomes of a tree. */

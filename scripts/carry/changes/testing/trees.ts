@@ -1,5 +1,8 @@
-/** A small harness with the places of the commits on jobs and bash, in our own words. */
+/** A small harness with the places of all commits, in our own words. */
 import { packages, type Tree } from './packages.ts'
+
+/** Headings that many READMEs end with. */
+const CLOSING = ['Model Experience', 'Known Limitations and Deferred Work']
 
 /**
  * Make the tree.
@@ -9,7 +12,15 @@ import { packages, type Tree } from './packages.ts'
 export function smallHarness(prefix = '@deepseek-ai/dsh-'): Tree {
   return {
     ...packages(prefix, {
-      'packages/goal/goal-round-driver': [],
+      'packages/goal/goal-round-driver': ['Composition', 'Idle checkpoint', ...CLOSING],
+      'packages/goal/tool-goal': [],
+      'packages/interaction/tool-ask-user': ['Tool', ...CLOSING],
+      'packages/interaction/user-questions': [],
+      'packages/code-runtime/code-runtime-worker-thread': [],
+      'packages/util/output-retention': [],
+      'packages/core/system-prompt': [],
+      'packages/core/tools': [],
+      'vendor/schemastery': [],
       'packages/core/agent-loop': [],
       'packages/llm/llm': [],
       'packages/test-support/agent-loop-testkit': [],
@@ -26,6 +37,69 @@ export function smallHarness(prefix = '@deepseek-ai/dsh-'): Tree {
 
 function sources(prefix: string): Tree {
   return {
+    'packages/goal/goal-round-driver/src/index.ts': `import type { Agent } from '${prefix}agent'
+import { renderGoalRoundPrompt } from './prompt.ts'
+
+export { renderGoalRoundPrompt } from './prompt.ts'
+
+interface DriverState {
+  agent: Agent
+}
+
+export function apply(ctx: Context): void {
+  const states = new Map<Agent, DriverState>()
+
+  function stateFor(agent: Agent): DriverState {
+    const state: DriverState = {
+      agent,
+    }
+    return state
+  }
+
+  function drive(state: DriverState): void {
+    const goal = goalOf(state)
+    if (goal.roundsStarted >= goal.maxGoalRounds) {
+      return
+    }
+  }
+
+  ctx.effect(function* () {
+    ctx.on('agent/status', ({ agent }) => {
+      const attempt = stateFor(agent).attempt
+    })
+    ctx.on('agent/pre-step', async ({ agent, signal }, next) => {
+      if (!valid) {
+        return refuse()
+      }
+      try {
+        decision = await next()
+      } catch (error) {
+        throw error
+      }
+      if (signal.aborted) {
+        return decision
+      }
+      if (decision.kind === 'reject') {
+        return decision
+      }
+      if (!valid) {
+        return refuse()
+      }
+      return decision
+    })
+    yield async () => {
+      await Promise.allSettled(waits)
+    }
+  })
+}
+`,
+    'packages/interaction/tool-ask-user/src/index.ts': `import { defineTool } from '${prefix}tools'
+
+/** Mounts it. */
+export function apply(ctx: Context): void {
+  ctx.tools.register(defineTool({ name: 'ask' }))
+}
+`,
     'packages/jobs/jobs/src/types.ts': `export interface JobHooks {
   done: Promise<void>
   readOutput?(): string
