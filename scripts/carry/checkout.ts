@@ -28,12 +28,12 @@ export class Checkout {
    */
   static open(folder: string): Checkout {
     const git = new Git(folder)
-    const root = attempt(() => git.run(['rev-parse', '--show-toplevel']))
-    if (root === undefined) throw new Refusal(`${folder}: no git work tree`)
+    const root = refusing(`${folder}: no git work tree`, () => git.run(['rev-parse', '--show-toplevel']))
     if (realpathSync(root) !== realpathSync(folder))
       throw new Refusal(`${folder}: not the root of its work tree, ${root}`)
-    const head = attempt(() => git.run(['rev-parse', '--verify', 'HEAD^{commit}']))
-    if (head === undefined) throw new Refusal(`${folder}: nothing is committed yet`)
+    const head = refusing(`${folder}: nothing is committed yet`, () =>
+      git.run(['rev-parse', '--verify', 'HEAD^{commit}']),
+    )
     const [change] = git.run(['status', '--porcelain']).split('\n')
     if (change !== undefined && change !== '')
       throw new Refusal(`${folder}: the work tree is not clean (${change.trim()}); commit or stash what is there`)
@@ -63,10 +63,11 @@ export class Checkout {
   }
 }
 
-function attempt(run: () => string): string | undefined {
+/** Say what it means that a command of git fails. */
+function refusing(meaning: string, run: () => string): string {
   try {
     return run()
-  } catch {
-    return undefined
+  } catch (error) {
+    throw new Refusal(`${meaning} (${(error as Error).message})`)
   }
 }

@@ -3,6 +3,7 @@
  * @module
  */
 import { execFileSync, type ExecFileSyncOptions } from 'node:child_process'
+import { Refusal } from './refusal.ts'
 
 /** Runs git in one repository. */
 export class Git {
@@ -32,7 +33,7 @@ export class Git {
    * @param args - the command and its arguments.
    * @param input - what it reads from its standard input.
    * @returns what it wrote, without the last newline.
-   * @throws Error with git's own message, if it fails.
+   * @throws Refusal with git's own message, if it fails.
    */
   run(args: readonly string[], input?: string): string {
     return this.bytes(args, input).toString('utf8').replace(/\n$/, '')
@@ -43,7 +44,7 @@ export class Git {
    * @param args - the command and its arguments.
    * @param input - what it reads from its standard input.
    * @returns what it wrote, as it is.
-   * @throws Error with git's own message, if it fails.
+   * @throws Refusal with git's own message, if it fails.
    */
   bytes(args: readonly string[], input = ''): Buffer {
     const options: ExecFileSyncOptions = {
@@ -56,8 +57,9 @@ export class Git {
     try {
       return execFileSync('git', ['-c', 'core.quotePath=false', ...args], options) as Buffer
     } catch (error) {
-      const { stderr } = error as { stderr?: Buffer }
-      throw new Error(stderr?.toString('utf8').trim() ?? String(error), { cause: error })
+      const { stderr, message } = error as Error & { readonly stderr: Buffer | null }
+      const [reason = message] = stderr?.toString('utf8').trim().split('\n') ?? []
+      throw new Refusal(`git ${args[0]}: ${reason}`)
     }
   }
 }

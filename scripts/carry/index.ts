@@ -84,7 +84,8 @@ function main(options: Options): void {
     console.log('Nothing to do: all of it is there already.')
     return
   }
-  if (write(checkout, draft, options)) console.log(renderRest(checkout.read('package.json')))
+  const rest = renderRest(checkout.read('package.json'))
+  if (write(checkout, draft, options)) console.log(rest)
 
   function collect(change: Change): void {
     const subject = scope.rename(change.message.split('\n')[0] ?? '')
@@ -133,7 +134,9 @@ try {
   if (options === undefined) console.log(HELP)
   else main(options)
 } catch (error) {
-  if (!(error instanceof Refusal)) throw error
+  // A folder that cannot be written, say.
+  const isOfSystem = error instanceof Error && 'syscall' in error
+  if (!(error instanceof Refusal) && !isOfSystem) throw error
   console.error(`carry: ${error.message}`)
-  process.exitCode = error.exitCode
+  process.exitCode = error instanceof Refusal ? error.exitCode : 2
 }

@@ -4,6 +4,7 @@
  */
 import { posix } from 'node:path'
 import type { Target } from './change.ts'
+import { parseJson, type Json } from './json.ts'
 import { lockDependency } from './lock.ts'
 import { MissingPlace } from './refusal.ts'
 
@@ -16,8 +17,6 @@ export interface Needs {
   /** What only the tests import. */
   readonly dev?: readonly string[]
 }
-
-type Json = Record<string, unknown>
 
 /**
  * Add what a package needs and does not have yet.
@@ -71,12 +70,7 @@ function withNames(present: Json = {}, packages: readonly { readonly name: strin
 }
 
 function readJson(target: Target, path: string): Json {
-  try {
-    return JSON.parse(target.read(path)) as Json
-  } catch (error) {
-    if (error instanceof SyntaxError) throw new MissingPlace(`${path}: not plain JSON (${error.message})`)
-    throw error
-  }
+  return parseJson(path, target.read(path))
 }
 
 /** The file keeps its indentation and its line endings. */

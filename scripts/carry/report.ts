@@ -2,6 +2,7 @@
  * What the tool prints of the commits that it made.
  * @module
  */
+import { parseJson } from './json.ts'
 import type { MadeCommit } from './write.ts'
 
 /**
@@ -45,7 +46,7 @@ const LEFT = [
  * @returns lines.
  */
 export function renderRest(manifest: string | undefined): string {
-  const { scripts = {} } = JSON.parse(manifest ?? '{}') as { scripts?: Record<string, string> }
+  const { scripts = {} } = parseJson('package.json', manifest ?? '{}') as { scripts?: Record<string, string> }
   const left = LEFT.filter(name => Object.hasOwn(scripts, name))
   return [
     'Left to you, in a checkout of these commits: install, then the gates and generators of the checkout itself.',

@@ -2,6 +2,7 @@
  * What the packages are called in the checkout: a fork may have renamed them all.
  * @module
  */
+import { parseJson } from './json.ts'
 import { Refusal } from './refusal.ts'
 
 /** The beginning of every package name here. */
@@ -26,8 +27,8 @@ export interface Scope {
  */
 export function readScope(read: (path: string) => string | undefined): Scope {
   const manifest = read(KNOWN)
-  const { name = '' } = manifest === undefined ? {} : (JSON.parse(manifest) as { name?: string })
-  const prefix = /^(.*)goal-round-driver$/.exec(name)?.[1]
+  const { name } = manifest === undefined ? {} : parseJson(KNOWN, manifest)
+  const prefix = /^(.*)goal-round-driver$/.exec(String(name))?.[1]
   if (prefix === undefined)
     throw new Refusal(`not a checkout of DeepSeek Harness: there is no ${KNOWN} that names the package`)
   const ownScope = OURS.split('/')[0] ?? ''
