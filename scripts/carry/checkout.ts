@@ -6,18 +6,26 @@ import { realpathSync } from 'node:fs'
 import { Git } from './git.ts'
 import { Refusal } from './refusal.ts'
 
-/** A regular file, as `git ls-tree` shows its mode. A link is not followed. */
-const REGULAR = /^100(644|755) blob /
+/** A regular file, as `git ls-tree` shows it: its mode, its hash and its path. A link is not followed. */
+const REGULAR = /^(100644|100755) blob (\S+)\t([^]*)$/
+
+interface Entry {
+  readonly mode: string
+  readonly blob: string
+  text?: string
+}
 
 /** A clean git work tree. It is read at the commit that is checked out, never from the files themselves. */
 export class Checkout {
   readonly git: Git
   /** The commit that is checked out. */
   readonly head: string
+  private readonly entries: ReadonlyMap<string, Entry>
 
   private constructor(git: Git, head: string) {
     this.git = git
     this.head = head
+    this.entries = entriesOf(git, head)
   }
 
   /**
@@ -46,21 +54,28 @@ export class Checkout {
    * @returns its text, or `undefined` without such a regular file.
    */
   read(path: string): string | undefined {
-    const entry = this.git.run(['ls-tree', this.head, '--', path])
-    return REGULAR.test(entry)
-      ? this.git.bytes(['cat-file', 'blob', `${this.head}:${path}`]).toString('utf8')
-      : undefined
+    const entry = this.entries.get(path)
+    if (entry !== undefined) entry.text ??= this.git.bytes(['cat-file', 'blob', entry.blob]).toString('utf8')
+    return entry?.text
   }
 
   /**
-   * The files below a folder.
    * @param path - from the root.
-   * @returns their paths from the root; none where there is no such folder.
+   * @returns the mode of a committed file, or what a new one gets.
    */
-  list(path: string): string[] {
-    const names = this.git.run(['ls-tree', '-r', '-z', '--name-only', this.head, '--', `${path}/`])
-    return names.split('\0').filter(name => name !== '')
+  modeOf(path: string): string {
+    return this.entries.get(path)?.mode ?? '100644'
   }
+}
+
+function entriesOf(git: Git, commit: string): Map<string, Entry> {
+  const lines = git.run(['ls-tree', '-r', '-z', commit]).split('\0')
+  return new Map(
+    lines.flatMap(line => {
+      const [, mode, blob, path] = REGULAR.exec(line) ?? []
+      return mode === undefined || blob === undefined || path === undefined ? [] : [[path, { mode, blob }]]
+    }),
+  )
 }
 
 /** Say what it means that a command of git fails. */

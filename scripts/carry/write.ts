@@ -2,7 +2,7 @@
  * Turns drafted commits into git's own. The work tree and the index are not touched.
  * @module
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Checkout } from './checkout.ts'
@@ -44,7 +44,8 @@ export function makeCommits(
     git.run(['read-tree', checkout.head])
     let parent = checkout.head
     const made = drafts.map(draft => {
-      parent = makeCommit(git, parent, draft)
+      const files = [...draft.files].map(([path, text]) => ({ path, text, mode: checkout.modeOf(path) }))
+      parent = makeCommit(git, scratch, parent, { message: draft.message, files })
       return describe(git, parent)
     })
     keep(git, parent)
@@ -54,24 +55,29 @@ export function makeCommits(
   }
 }
 
+interface CommitFiles {
+  readonly message: string
+  readonly files: readonly { readonly path: string; readonly text: string; readonly mode: string }[]
+}
+
 /** New objects go into the scratch folder, and the checkout's own are seen beside them. */
 function objectsIn(scratch: string, git: Git): Record<string, string> {
   const own = resolve(git.run(['rev-parse', '--show-toplevel']), git.run(['rev-parse', '--git-path', 'objects']))
   return { GIT_OBJECT_DIRECTORY: scratch, GIT_ALTERNATE_OBJECT_DIRECTORIES: own }
 }
 
-function makeCommit(git: Git, parent: string, { message, files }: DraftCommit): string {
-  const entries = [...files].map(([path, text]) => {
-    // The text is committed as it is, whatever line endings the checkout is configured to convert.
-    const blob = git.run(['hash-object', '-w', '--stdin', '--no-filters'], text)
-    return `${modeOf(git, path)} ${blob}\t${path}\0`
+function makeCommit(git: Git, scratch: string, parent: string, { message, files }: CommitFiles): string {
+  // The text is committed as it is, whatever line endings the checkout is configured to convert.
+  const hashing = ['hash-object', '-w', '--no-filters', '--stdin-paths']
+  const copies = files.map(({ text }, index) => {
+    const copy = join(scratch, `text-${index}`)
+    writeFileSync(copy, text)
+    return copy
   })
+  const blobs = git.run(hashing, `${copies.join('\n')}\n`).split('\n')
+  const entries = files.map(({ mode, path }, index) => `${mode} ${blobs[index]}\t${path}\0`)
   git.run(['update-index', '-z', '--add', '--index-info'], entries.join(''))
   return git.run(['commit-tree', git.run(['write-tree']), '-p', parent], message)
-}
-
-function modeOf(git: Git, path: string): string {
-  return /^\d+/.exec(git.run(['ls-files', '--stage', '--', path]))?.[0] ?? '100644'
 }
 
 function describe(git: Git, id: string): MadeCommit {
