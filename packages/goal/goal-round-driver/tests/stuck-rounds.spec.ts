@@ -592,8 +592,23 @@ describe('a denial that a program swallows', () => {
     'return await ask().catch(error => error.message)',
     'return { denial: await ask().catch(error => error.message) }',
     'await ask().catch(error => console.log(error.message))',
+    'await ask().catch(() => 0); return await ask().catch(error => error.message)',
   ])('does not when the result carries it: %s', async (code: string) => {
     const world = await play(oneRound(runCode(code)), { mode: 'code', maxGoalRounds: 1 })
+    expect(relayed(world.agent)).toEqual([])
+  })
+
+  it('does not when a hook blocks the result with it', async () => {
+    const feedback: ContentBlock[] = [{ type: 'text', text: GOAL_ROUND_ASK_DENIAL }]
+    const world = await play(oneRound(SWALLOW), {
+      mode: 'code',
+      maxGoalRounds: 1,
+      prepare: ({ ctx }) => {
+        ctx.on('tools/post-execute', (exec, _result, next) =>
+          exec.name === 'run_code' ? Promise.resolve({ kind: 'block', feedback }) : next(),
+        )
+      },
+    })
     expect(relayed(world.agent)).toEqual([])
   })
 
