@@ -830,6 +830,21 @@ describe('a turn that asks too often', () => {
     expect(world.warnings).toEqual([])
   })
 
+  it('leaves it where there is no goal any more', async () => {
+    const world = await createWorld(() => ask, { config })
+    let denials = 0
+    world.ctx.on('tools/result', () => {
+      denials += 1
+      if (denials === 3) world.ctx.goals.clear(world.agent, world.goal())
+      return undefined
+    })
+    world.create()
+    await eventually(() => {
+      expect(world.agent.status === 'idle' && world.ctx.goals.get(world.agent) === undefined).toBe(true)
+    })
+    expect(world.warnings).toEqual([])
+  })
+
   it('leaves another goal alone', async () => {
     const world = await createWorld((_step, _round, text) => (text.includes('the next thing') ? 'Done.' : ask), {
       config,
@@ -939,7 +954,7 @@ describe('the driver', () => {
   })
 
   it('denies with the whole advice where it has no record, and keeps none of an agent that it does not know', async () => {
-    const { ctx, agent, plugin } = await createWorld(() => 'Done.', {})
+    const { ctx, agent, plugin, warnings } = await createWorld(() => 'Done.', {})
     await plugin.dispose()
     const states = new Map<Agent, RoundsState>()
     const owner = {
@@ -957,7 +972,10 @@ describe('the driver', () => {
       apply: scope => void scope.effect(() => watchRounds(scope, owner, roundSettings({}))),
     })
     emitAgentEvent(ctx, agent, 'agent/session-start', { source: 'clear' })
+    emitAgentEvent(ctx, agent, 'agent/inbox/inserted', { message: message('hello') })
+    ctx.emit('session/event', agent.session, { type: 'step/start', data: { step: 1 } } as SessionEvent)
     expect(states.size).toBe(0)
+    expect(warnings).toEqual([])
     const round = message('round', { kind: 'goal', goalId: GoalId('g'), revision: 1, round: 1 })
     emitAgentEvent(ctx, agent, 'agent/inbox/claimed', { message: round, turn: 1 })
     const state = states.get(agent) ?? expect.fail('no state')
