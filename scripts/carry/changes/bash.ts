@@ -79,9 +79,11 @@ const isRead = (node: ts.Node): node is ts.CallExpression & { readonly expressio
   && node.arguments.length === 1
 
 function editExecutor(source: Source): void {
-  addImport(source, `import { OutputSignal } from './output-signal.ts'`)
+  addImport(source, `import { LookTimer, OutputSignal } from './output-signal.ts'`)
   addImport(source, `import { readWhole } from './whole-text.ts'`)
-  const body = bodyOf(source, 'startArgv', classNamed(source, 'LocalBashExecutor'))
+  const executor = classNamed(source, 'LocalBashExecutor')
+  source.linesAfter(memberOf(source, executor, 'source'), ['private readonly lookTimer = new LookTimer()'])
+  const body = bodyOf(source, 'startArgv', executor)
   const note = variableNamed(source, 'spawnFailureNote', body).name.getText()
   const running = variableNamed(source, 'running', body).name.getText()
   const proc = variableNamed(source, 'proc', body)
@@ -92,6 +94,7 @@ function editExecutor(source: Source): void {
   source.linesBefore(statementOf(proc), [
     'const { logger } = this.ctx',
     'const output = new OutputSignal({',
+    '  timer: this.lookTimer,',
     `  streams: [${streams.map(({ reader, offset }) => `{ reader: ${reader}, offset: () => ${offset} }`).join(', ')}],`,
     `  hasNote: () => ${note} !== undefined,`,
     '  warn: (fault) => {',

@@ -69,9 +69,11 @@ describe('the places of', () => {
     expect(refusal(toolJobs, tree)).toBe('carried')
   })
 
-  it('bash: the signal, settled first thing in both ends, and reads in whole characters', () => {
+  it('bash: the timer of the executor, the signal, settled first thing in both ends, and reads in whole characters', () => {
     const tree = treeFor('bash')
     const lines = added(bash, BASH, tree)
+    expect(lines).toContain('private readonly lookTimer = new LookTimer()')
+    expect(lines).toContain('timer: this.lookTimer,')
     expect(lines.filter(line => line === 'output.settle()')).toHaveLength(2)
     expect(lines).toContain('streams: [{ reader: out, offset: () => a }, { reader: err, offset: () => b }],')
     expect(lines).toContain('const second = readWhole(err, b, output.isSettled)')
@@ -106,6 +108,7 @@ describe('is refused, by the file and what is not there,', () => {
     ['toolJobs', SPINE, 'expect(wait)', 'expect(join)', /expectation of the arguments/],
     ['bash', SHELL, 'interface ShellProcess ', 'interface Process ', /interface ShellProcess/],
     ['bash', BASH, 'startArgv', 'startAny', /function startArgv/],
+    ['bash', BASH, 'private source', 'private configured', /member source of LocalBashExecutor/],
     ['bash', BASH, 'out.readFrom(a)', 'out.text(a)', /pair of reads/],
     [
       'bash',

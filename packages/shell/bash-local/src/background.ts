@@ -5,7 +5,7 @@
  */
 import type { ShellProcess, ShellProcessRead } from '@deepseek-ai/dsh-shell'
 import type { SubprocessHandle, SubprocessOutputRead } from '@deepseek-ai/dsh-subprocess'
-import { OutputSignal } from './output-signal.ts'
+import { type LookTimer, OutputSignal } from './output-signal.ts'
 import { collectedOutputs } from './subprocess.ts'
 import { readWhole } from './whole-text.ts'
 
@@ -18,6 +18,7 @@ export interface BackgroundTerms {
   readonly abortSignal: AbortSignal | undefined
   /** Called once, after the exit facts were stamped. */
   readonly onDone: ProcessDone
+  readonly timer: LookTimer
   /** Takes the report of a contained fault. */
   readonly warn: (fault: string) => void
 }
@@ -31,13 +32,14 @@ export interface BackgroundTerms {
  */
 export function backgroundProcess(
   handle: SubprocessHandle,
-  { abortSignal, onDone, warn }: BackgroundTerms,
+  { abortSignal, onDone, timer, warn }: BackgroundTerms,
 ): ShellProcess {
   const { stdout, stderr } = collectedOutputs(handle)
   let stdoutOffset = 0
   let stderrOffset = 0
   let spawnNote = ''
   const signal = new OutputSignal({
+    timer,
     streams: [
       { reader: stdout, offset: () => stdoutOffset },
       { reader: stderr, offset: () => stderrOffset },

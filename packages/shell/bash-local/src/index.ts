@@ -27,6 +27,7 @@ import {
   type Config,
   type ResolvedConfig,
 } from './config.ts'
+import { LookTimer } from './output-signal.ts'
 export type {} from './shell-process.ts'
 import { collectedOutputs, spawnSpec } from './subprocess.ts'
 
@@ -42,6 +43,7 @@ export class LocalBashExecutor extends ShellExecutor {
   static Config: z<Config> = ConfigSchema
 
   private source: () => ResolvedConfig
+  private readonly lookTimer = new LookTimer()
 
   /**
    * @param ctx - the context that owns the service.
@@ -149,6 +151,7 @@ export class LocalBashExecutor extends ShellExecutor {
       onDone: (...facts) => {
         this.onProcessDone(...facts)
       },
+      timer: this.lookTimer,
       warn: fault => {
         logger.warn(`bash-local: process ${handle.pid} ${fault}`)
       },

@@ -13,26 +13,56 @@
  * In each state a new listener is called at once, before `onOutput` returns, if something is unread; in the two after
  * the end that is all that ever happens to it. A reader that throws ends the looks, and the state goes on without them.
  *
- * Closing sites of the timer: the last disposer, and the end of the process, which the end of the subprocess service
+ * Closing sites of the looks: the last disposer, and the end of the process, which the end of the subprocess service
  * brings about. Closing sites of a subscription: its disposer, and the last look, after which there is no other.
  * @module @deepseek-ai/dsh-bash-local/output-signal
  */
 import type { SubprocessOutputReader } from '@deepseek-ai/dsh-subprocess'
 import { readWhole } from './whole-text.ts'
 
-/** Between two looks, unless a look takes long. */
-const LOOK_INTERVAL_MS = 100
+/** Between two ticks of the timer. */
+const TICK_MS = 100
 
-const LONGEST_INTERVAL_MS = 1_000
+const MOST_TICKS = 10
 
 /**
  * When to look again. A look joins all that memory holds of a stream, so a large memory makes it slow; this keeps looks
  * at or below 2 % of the time, up to 20 ms each.
  * @param lookMs - how long the last look took.
- * @returns the pause until the next one, in milliseconds.
+ * @returns the number of ticks until the next one.
  */
-export function pauseAfter(lookMs: number): number {
-  return Math.min(Math.max(LOOK_INTERVAL_MS, 50 * lookMs), LONGEST_INTERVAL_MS)
+export function ticksAfter(lookMs: number): number {
+  return Math.min(Math.max(1, Math.ceil((50 * lookMs) / TICK_MS)), MOST_TICKS)
+}
+
+/** A timer that all processes of an executor share: one for each would cost as much as the looks. */
+export class LookTimer {
+  private readonly looks = new Set<() => void>()
+  private timer: NodeJS.Timeout | undefined
+
+  /**
+   * @param look - what to call at every tick.
+   */
+  start(look: () => void): void {
+    this.looks.add(look)
+    // The processes themselves keep the harness alive.
+    this.timer ??= setTimeout(() => {
+      for (const each of [...this.looks]) {
+        if (this.looks.has(each)) each()
+      }
+      this.timer?.refresh()
+    }, TICK_MS).unref()
+  }
+
+  /**
+   * @param look - what to call no more.
+   */
+  stop(look: () => void): void {
+    this.looks.delete(look)
+    if (this.looks.size > 0) return
+    clearTimeout(this.timer)
+    this.timer = undefined
+  }
 }
 
 /** An output stream, and how far it was handed out. */
@@ -44,6 +74,7 @@ export interface SignalStream {
 
 /** What a process has to show. */
 export interface SignalSource {
+  readonly timer: LookTimer
   readonly streams: readonly SignalStream[]
   /** Whether a read would also return a note that is in no stream. */
   readonly hasNote: () => boolean
@@ -61,8 +92,7 @@ export class OutputSignal {
   /** Whether a look has found output that its listeners were not called for. */
   private isUntold = false
   private isBroken = false
-  private pauseMs = LOOK_INTERVAL_MS
-  private timer: NodeJS.Timeout | undefined
+  private ticksLeft = 1
   private lastLook: NodeJS.Immediate | undefined
 
   /**
@@ -85,7 +115,7 @@ export class OutputSignal {
     const subscription = { listener }
     if (!this.isSettled) this.subscriptions.add(subscription)
     if (this.isUnread()) this.call(listener)
-    this.schedule()
+    if (!this.isSettled && !this.isBroken) this.source.timer.start(this.tick)
     return () => {
       this.subscriptions.delete(subscription)
       if (this.subscriptions.size === 0) this.stop()
@@ -104,21 +134,15 @@ export class OutputSignal {
     })
   }
 
-  private schedule(): void {
-    if (this.timer !== undefined || this.subscriptions.size === 0 || this.isSettled || this.isBroken) return
-    this.timer = setTimeout(() => {
-      this.timer = undefined
-      this.look()
-      this.tell()
-      this.schedule()
-    }, this.pauseMs)
-    // The process itself keeps the harness alive.
-    this.timer.unref()
+  private readonly tick = (): void => {
+    this.ticksLeft -= 1
+    if (this.ticksLeft > 0) return
+    this.look()
+    this.tell()
   }
 
   private stop(): void {
-    clearTimeout(this.timer)
-    this.timer = undefined
+    this.source.timer.stop(this.tick)
     clearImmediate(this.lastLook)
   }
 
@@ -134,10 +158,10 @@ export class OutputSignal {
       }
     } catch (error: unknown) {
       this.isBroken = true
-      this.stop()
+      this.source.timer.stop(this.tick)
       this.source.warn(`has output that throws when it is looked at, and signals it no longer: ${String(error)}`)
     }
-    this.pauseMs = pauseAfter(performance.now() - started)
+    this.ticksLeft = ticksAfter(performance.now() - started)
   }
 
   private isUnread(): boolean {

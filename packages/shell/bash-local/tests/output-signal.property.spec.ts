@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { OutputSignal } from '../src/output-signal.ts'
+import { LookTimer, OutputSignal } from '../src/output-signal.ts'
 import { readWhole } from '../src/whole-text.ts'
 import { ScriptedOutput } from './harness.ts'
 
@@ -56,6 +56,7 @@ class Life {
   constructor(window: number) {
     this.outputs = [new ScriptedOutput(window), new ScriptedOutput(window)]
     this.signal = new OutputSignal({
+      timer: new LookTimer(),
       streams: this.outputs.map((reader, index) => ({ reader, offset: () => this.offsets[index] ?? NaN })),
       hasNote: () => this.note,
       warn: fault => this.faults.push(fault),

@@ -1,7 +1,7 @@
 /** Every row of the table in `output-signal.ts`, on streams that the test prints to and a clock that it moves. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { SubprocessOutputRead, SubprocessOutputReader } from '@deepseek-ai/dsh-subprocess'
-import { OutputSignal, pauseAfter } from '../src/output-signal.ts'
+import { LookTimer, OutputSignal, ticksAfter } from '../src/output-signal.ts'
 import { readWhole } from '../src/whole-text.ts'
 
 beforeEach(() => {
@@ -43,8 +43,9 @@ class Process {
   note = ''
   private readonly offsets = { stdout: 0, stderr: 0 }
 
-  constructor() {
+  constructor(timer = new LookTimer()) {
     this.signal = new OutputSignal({
+      timer,
       streams: [
         { reader: this.stdout, offset: () => this.offsets.stdout },
         { reader: this.stderr, offset: () => this.offsets.stderr },
@@ -343,13 +344,63 @@ describe('the timer', () => {
   })
 
   it.each([
-    [0, 100],
-    [2, 100],
-    [2.5, 125],
-    [20, 1_000],
-    [500, 1_000],
-  ])('after a look of %d ms is set to %d ms', (lookMs, pauseMs) => {
-    expect(pauseAfter(lookMs)).toBe(pauseMs)
+    [0, 1],
+    [2, 1],
+    [2.5, 2],
+    [4, 2],
+    [20, 10],
+    [500, 10],
+  ])('after a look of %d ms looks at the tick %d from then', (lookMs, ticks) => {
+    expect(ticksAfter(lookMs)).toBe(ticks)
+  })
+
+  it('is one for all processes of an executor, and goes with the last listener of them', () => {
+    const timer = new LookTimer()
+    const [one, other] = [new Process(timer), new Process(timer)]
+    const first = one.listen()
+    vi.advanceTimersByTime(70)
+    const second = other.listen()
+    expect(vi.getTimerCount()).toBe(1)
+    other.stdout.print('out')
+    vi.advanceTimersByTime(30)
+    expect([first.listener.mock.calls.length, second.listener.mock.calls.length]).toEqual([0, 1])
+    first.dispose()
+    one.stdout.asked.length = 0
+    other.stdout.print('more')
+    vi.advanceTimersByTime(100)
+    expect(one.stdout.asked).toEqual([])
+    expect(second.listener).toHaveBeenCalledTimes(2)
+    second.dispose()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('does not look for those of whom another process disposes at the same tick', () => {
+    const timer = new LookTimer()
+    const [one, other] = [new Process(timer), new Process(timer)]
+    one.listen(() => {
+      second.dispose()
+    })
+    const second = other.listen()
+    other.stdout.asked.length = 0
+    one.stdout.print('out')
+    other.stdout.print('out')
+    vi.advanceTimersByTime(100)
+    expect(other.stdout.asked).toEqual([])
+    expect(vi.getTimerCount()).toBe(1)
+  })
+
+  it('looks once a tick, also for somebody who disposes and subscribes again in the call', () => {
+    const proc = new Process()
+    const { dispose } = proc.listen(() => {
+      proc.read()
+      dispose()
+      proc.listen()
+    })
+    proc.stdout.print('out')
+    proc.stdout.asked.length = 0
+    vi.advanceTimersByTime(100)
+    const [look, read, subscription] = [0, 0, 3]
+    expect(proc.stdout.asked).toEqual([look, read, subscription])
   })
 
   it('waits longer after a slow look, a subscription being one, too', () => {
@@ -523,5 +574,15 @@ describe('a reader that throws in a look', () => {
     vi.advanceTimersByTime(0)
     expect(listener).toHaveBeenCalledTimes(1)
     expect(proc.warnings).toHaveLength(1)
+  })
+  it('leaves the last look to those that listen, if it throws between the end and that', () => {
+    const proc = new Process()
+    const { listener } = proc.listen()
+    proc.signal.settle()
+    proc.stdout.fault = new Error('gone')
+    proc.listen()
+    proc.note = 'spawn failed'
+    vi.advanceTimersByTime(0)
+    expect(listener).toHaveBeenCalledTimes(1)
   })
 })

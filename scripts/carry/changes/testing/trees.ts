@@ -232,6 +232,8 @@ export function apply(ctx: Context, config: Config): void {
     'packages/shell/bash-local/src/index.ts': `import { ShellExecutor } from '${prefix}shell'
 
 export class LocalBashExecutor extends ShellExecutor {
+  private source: () => Config
+
   protected startArgv(spec: ShellExecSpec, argv: readonly string[]): ShellProcess {
     const running = this.ctx.subprocess.spawn(argv)
     const { out, err } = running
