@@ -156,7 +156,8 @@ function warnOfUnasked(ctx: Context, outcome: AskOutcome): void {
 
 /**
  * Other plugins register listeners when they like, so these go to the ends of their chains again before each call is
- * dispatched. A registration keeps the stack that it was made from, and with it the call: a microtask has none.
+ * dispatched. A registration keeps the stack that it was made from, and with it the call. A promise's reaction has none;
+ * `queueMicrotask` has a frame that holds the agent.
  */
 function keepAtTheirEnds(ctx: Context, registrations: readonly (() => () => void)[]): void {
   let disposers = registrations.map(register => register())
@@ -170,7 +171,7 @@ function keepAtTheirEnds(ctx: Context, registrations: readonly (() => () => void
   ctx.on(
     'tools/pre-execute',
     (_exec, next) => {
-      queueMicrotask(move)
+      void Promise.resolve().then(move)
       return next()
     },
     { prepend: true },

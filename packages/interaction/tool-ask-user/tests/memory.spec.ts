@@ -1,4 +1,5 @@
 /** A nested question whose enclosing call never ends leaves nothing behind. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, expect, it, vi } from 'vitest'
@@ -22,6 +23,7 @@ it('keeps no hold on 1,000 calls that never end, nor on what was asked and answe
   const { ctx, human } = await startHarness()
   const gone: WeakRef<WeakKey>[] = []
   ctx.on('tools/result', ({ token }) => void gone.push(new WeakRef<WeakKey>(token)))
+  const running = new AsyncLocalStorage<WeakKey>()
   const askWithin = async (n: number) => {
     const parent = Symbol(`call ${n}`) as ToolExecutionToken
     human.replies.push(select('x'.repeat(1_000)))
@@ -35,7 +37,12 @@ it('keeps no hold on 1,000 calls that never end, nor on what was asked and answe
     expect(result.isError).toBe(false)
     gone.push(new WeakRef<WeakKey>(parent), new WeakRef<WeakKey>(result))
   }
-  await Promise.all(Array.from({ length: 1_000 }, (_, n) => askWithin(n)))
+  // As the harness does: what an agent calls runs in the agent's asynchronous context.
+  const runFor = (agent: WeakKey, n: number) => {
+    gone.push(new WeakRef(agent))
+    return running.run(agent, askWithin, n)
+  }
+  await Promise.all(Array.from({ length: 1_000 }, (_, n) => runFor({ agent: n }, n)))
   human.requests.length = 0
 
   await vi.waitFor(
@@ -45,6 +52,6 @@ it('keeps no hold on 1,000 calls that never end, nor on what was asked and answe
     },
     { timeout: 10_000 },
   )
-  expect(gone).toHaveLength(3_000)
+  expect(gone).toHaveLength(4_000)
   expect(ctx.tools.get('ask_user_question')).toBeDefined()
 })
